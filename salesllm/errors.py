@@ -1,0 +1,53 @@
+"""The one error a user can mend, and how an entry point shows it."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec
+
+P = ParamSpec("P")
+
+
+class InputError(Exception):
+    """Something the user gave is wrong: one message that says where, what, and what to do.
+
+    Entry points print it and exit with code 2; nothing has been written by then.
+
+    Args:
+        problem: What is wrong, without a trailing full stop.
+        path: The file it is in.
+        line: 1-based line number in that file.
+        field: Dotted name of the field, e.g. `turns.3.speaker`.
+        fix: What to do about it, as an imperative sentence without a trailing full stop.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | Path | None = None,
+        line: int | None = None,
+        field: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.problem, self.path, self.line, self.field, self.fix = problem, path, line, field, fix
+        where = "" if path is None else f"{path}:{line}: " if line else f"{path}: "
+        what = f"field `{field}`: {problem}" if field else problem
+        super().__init__(f"{where}{what}." + (f" {fix}." if fix else ""))
+
+
+def entry_point(main: Callable[P, None]) -> Callable[P, None]:
+    """Turns an `InputError` raised by `main` into one line on stderr and exit code 2."""
+
+    @functools.wraps(main)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            main(*args, **kwargs)
+        except InputError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(2)
+
+    return wrapped

@@ -1,0 +1,123 @@
+"""Recipes: one YAML a job, overridden from the command line; an unknown key is an error."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from salesllm.dialogue import validation_error
+from salesllm.errors import InputError
+
+
+class Recipe(BaseModel):
+    """Base of every recipe schema that is not a TRL dataclass."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+R = TypeVar("R", bound=Recipe)
+
+
+def read_yaml(path: str | Path) -> tuple[dict[str, Any], dict[str, int]]:
+    """A YAML mapping, and the line of every dotted key in it."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("no such recipe", path=path, fix="Check the path after --config")
+    text = path.read_text(encoding="utf-8")
+    try:
+        value, node = yaml.safe_load(text), yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = f"not YAML: {getattr(error, 'problem', error)}"
+        raise InputError(problem, path=path, line=mark.line + 1 if mark else None) from None
+    if not isinstance(value, dict):
+        raise InputError("a recipe is a mapping of keys to values", path=path)
+    return value, dict(_key_lines(node, ""))
+
+
+def _key_lines(node: yaml.Node | None, prefix: str) -> Iterable[tuple[str, int]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            name = f"{prefix}{key.value}"
+            yield name, key.start_mark.line + 1
+            yield from _key_lines(value, f"{name}.")
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _key_lines(item, f"{prefix}{index}.")
+
+
+def unknown_key(
+    key: str, known: Iterable[str], path: str | Path | None, line: int | None
+) -> InputError:
+    """The error for a key that no schema has, with the nearest one that exists."""
+    close = difflib.get_close_matches(key.rsplit(".", 1)[-1], list(known), n=1)
+    fix = f"Did you mean `{close[0]}`" if close else "Remove it"
+    return InputError("unknown key", path=path, line=line, field=key, fix=fix)
+
+
+def load_recipe(schema: type[R], argv: Sequence[str] | None = None, doc: str | None = None) -> R:
+    """Reads `--config FILE` and lets `--dotted.key value` override it.
+
+    Raises:
+        InputError: An unknown key or a bad value, with file and line where it is in the file.
+    """
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--config", type=Path, required=True, help="the recipe (YAML)")
+    known, rest = parser.parse_known_args(argv)
+    values, lines = read_yaml(known.config)
+    for key, text in _pairs(rest):
+        _assign(values, key, yaml.safe_load(text))
+        lines[key] = 0  # given on the command line, so no line of the file is to blame
+    return validate_recipe(schema, values, known.config, lines)
+
+
+def _pairs(rest: Sequence[str]) -> Iterable[tuple[str, str]]:
+    items = list(rest)
+    while items:
+        word = items.pop(0)
+        key, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or not (equals or items):
+            raise InputError(f"cannot read {word!r} on the command line", fix="Write --key value")
+        yield key, value if equals else items.pop(0)
+
+
+def _assign(values: dict[str, Any], dotted: str, value: Any) -> None:
+    *parents, last = dotted.split(".")
+    here: Any = values
+    for parent in parents:
+        here = here[int(parent)] if isinstance(here, list) else here.setdefault(parent, {})
+    here[int(last) if isinstance(here, list) else last] = value
+
+
+def validate_recipe(
+    schema: type[R], values: dict[str, Any], path: str | Path, lines: dict[str, int]
+) -> R:
+    try:
+        return schema.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        line = lines.get(key) or None
+        where = "the command line" if lines.get(key) == 0 else path
+        if first["type"] == "extra_forbidden":
+            siblings = schema.model_fields if "." not in key else _all_fields(schema)
+            raise unknown_key(key, siblings, where, line) from None
+        raise validation_error(error, where, line) from None
+
+
+def _all_fields(schema: type[BaseModel]) -> set[str]:
+    names: set[str] = set()
+    for name, field in schema.model_fields.items():
+        names.add(name)
+        for part in (field.annotation, *getattr(field.annotation, "__args__", ())):
+            if isinstance(part, type) and issubclass(part, BaseModel):
+                names |= _all_fields(part)
+    return names

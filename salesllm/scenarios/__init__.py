@@ -1,0 +1,1 @@
+"""Scenarios: sampling, script rendering, sample dialogues."""
