@@ -17,7 +17,7 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yields (1-based line number, object) for every non-blank line.
 
     Raises:
-        InputError: The file is missing, is not UTF-8, holds no line, or a line is not a JSON object.
+        InputError: The file is missing, empty or not UTF-8, or a line is not a JSON object.
     """
     path = Path(path)
     if not path.is_file():

@@ -104,7 +104,7 @@ class Scenario(_Record):
     """One configuration with both scripts.
 
     Attributes:
-        propensity: Prior probability of buying, 0-1; Table 1's value unless a record carries its own.
+        propensity: Prior probability of buying, 0-1: Table 1's value or the record's own.
         scripts: The system prompt of each side.
     """
 

@@ -47,7 +47,7 @@ class Prompt:
 
 
 def load_prompt(name: str, language: Language, prompts_dir: str | Path | None = None) -> Prompt:
-    """The prompt `<language>/<name>.j2` from `prompts_dir` if it is there, else the built-in one."""
+    """`<language>/<name>.j2` from `prompts_dir` if it is there, else the built-in one."""
     for folder in (Path(prompts_dir) if prompts_dir else None, _HERE):
         if folder is not None and (path := folder / language / f"{name}.j2").is_file():
             return Prompt(name, language, path.read_text(encoding="utf-8"), path)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from salesllm.dialogue import END_MARKER, Language, Speaker
+from salesllm.dialogue import END_MARKER, Dialogue, Language, Speaker
 from salesllm.prompts import load_prompt
 from salesllm.scenario import DecisionFactor, Difficulty, Product, Scenario
+
+ScriptStyle = Literal["script", "brief"]
 
 DIFFICULTY_NAME: dict[Language, dict[Difficulty, str]] = {
     "en": {d: d.value.replace("_", " ") for d in Difficulty},
@@ -36,8 +40,10 @@ BUYER_STYLE: dict[Language, dict[Difficulty, str]] = {
         Difficulty.EASY: "愿意买。清楚自己缺什么，预算有余地，觉得合适很快就定。",
         Difficulty.MEDIUM: "会掂量。对价格或合不合适有些实在的顾虑，会提出来，说得通就买。",
         Difficulty.HARD: "花钱谨慎，不轻信人。默认不买，除非拿得出具体、有力的理由。",
-        Difficulty.VERY_HARD: "疑心很重，还受制度、审批或合规约束。要证明、要案例、要材料，能拖就拖。",
-        Difficulty.ADVERSARIAL: "一心找理由把卖方否掉。专挑极端情况、法律风险和隐性成本，几乎不松口。",
+        Difficulty.VERY_HARD: "疑心很重，还受制度、审批或合规约束。"
+        "要证明、要案例、要材料，能拖就拖。",
+        Difficulty.ADVERSARIAL: "一心找理由把卖方否掉。"
+        "专挑极端情况、法律风险和隐性成本，几乎不松口。",
     },
 }
 
@@ -80,7 +86,7 @@ def product_text(product: Product, language: Language) -> str:
 
 
 def customer_script(
-    scenario: Scenario, style: str = "script", prompts_dir: str | Path | None = None
+    scenario: Scenario, style: ScriptStyle = "script", prompts_dir: str | Path | None = None
 ) -> str:
     """The customer's system prompt.
 
@@ -122,3 +128,26 @@ def with_scripts(scenario: Scenario, prompts_dir: str | Path | None = None) -> S
         Speaker.CUSTOMER: customer_script(scenario, "script", prompts_dir),
     }
     return scenario.model_copy(update={"scripts": scripts})
+
+
+def customer_system(
+    dialogue: Dialogue,
+    scenario: Scenario | None,
+    *,
+    style: ScriptStyle = "script",
+    context_fields: Sequence[str] = (),
+    prompts_dir: str | Path | None = None,
+) -> str:
+    """The customer's system prompt for a recorded dialogue, in training and in prediction alike.
+
+    Args:
+        scenario: The dialogue's scenario; None for a log that has none, which gets the generic
+            prompt.
+        context_fields: Fields of `dialogue.context` that the generic prompt may show. Name only
+            what the customer knew beforehand: an agreed price would give the outcome away.
+    """
+    if scenario is not None:
+        return customer_script(scenario, style, prompts_dir)
+    context = {f: dialogue.context[f] for f in context_fields if dialogue.context.get(f)}
+    prompt = load_prompt("customer_generic", dialogue.language, prompts_dir)
+    return prompt.render(product_line=dialogue.product_line, context=context)
