@@ -141,7 +141,7 @@ def messages_for(
     last = max((i for i, t in enumerate(turns) if t.speaker is Speaker.CUSTOMER), default=-1)
     messages = [] if system is None else [Message(role="system", content=system)]
     for index, turn in enumerate(turns):
-        text = f"{turn.text} {END_MARKER}" if mark_end and index == last else turn.text
+        text = f"{turn.text.rstrip()} {END_MARKER}" if mark_end and index == last else turn.text
         messages.append(Message(role=_role(turn.speaker, viewpoint), content=text))
     return messages
 

@@ -114,20 +114,52 @@ def customer_script(
     )
 
 
-def salesperson_script(scenario: Scenario, prompts_dir: str | Path | None = None) -> str:
-    """The salesperson's system prompt."""
-    prompt = load_prompt("salesperson_script", scenario.language, prompts_dir)
+def salesperson_script(
+    scenario: Scenario, style: ScriptStyle = "script", prompts_dir: str | Path | None = None
+) -> str:
+    """The salesperson's system prompt; `brief` names the product and its price only."""
+    prompt = load_prompt(f"salesperson_{style}", scenario.language, prompts_dir)
     text = product_text(scenario.product, scenario.language)
-    return prompt.render(product_text=text, channel=scenario.product.channel)
+    return prompt.render(
+        product_text=text,
+        product_name=scenario.product.name,
+        price=scenario.product.price,
+        channel=scenario.product.channel,
+    )
 
 
 def with_scripts(scenario: Scenario, prompts_dir: str | Path | None = None) -> Scenario:
     """The same scenario with both scripts rendered."""
     scripts = {
-        Speaker.SALESPERSON: salesperson_script(scenario, prompts_dir),
+        Speaker.SALESPERSON: salesperson_script(scenario, "script", prompts_dir),
         Speaker.CUSTOMER: customer_script(scenario, "script", prompts_dir),
     }
     return scenario.model_copy(update={"scripts": scripts})
+
+
+def system_prompt(
+    viewpoint: Speaker,
+    dialogue: Dialogue,
+    scenario: Scenario | None,
+    *,
+    style: ScriptStyle = "script",
+    context_fields: Sequence[str] = (),
+    prompts_dir: str | Path | None = None,
+) -> str:
+    """One side's system prompt for a recorded dialogue, in training and in prediction alike.
+
+    Args:
+        scenario: The dialogue's scenario; None for a log that has none, which gets the generic
+            prompt.
+        context_fields: Fields of `dialogue.context` that the generic prompt may show. Name only
+            what that side knew beforehand: an agreed price would give the outcome away.
+    """
+    if scenario is not None:
+        script = customer_script if viewpoint is Speaker.CUSTOMER else salesperson_script
+        return script(scenario, style, prompts_dir)
+    context = {f: dialogue.context[f] for f in context_fields if dialogue.context.get(f)}
+    prompt = load_prompt(f"{viewpoint.value}_generic", dialogue.language, prompts_dir)
+    return prompt.render(product_line=dialogue.product_line, context=context)
 
 
 def customer_system(
@@ -138,16 +170,12 @@ def customer_system(
     context_fields: Sequence[str] = (),
     prompts_dir: str | Path | None = None,
 ) -> str:
-    """The customer's system prompt for a recorded dialogue, in training and in prediction alike.
-
-    Args:
-        scenario: The dialogue's scenario; None for a log that has none, which gets the generic
-            prompt.
-        context_fields: Fields of `dialogue.context` that the generic prompt may show. Name only
-            what the customer knew beforehand: an agreed price would give the outcome away.
-    """
-    if scenario is not None:
-        return customer_script(scenario, style, prompts_dir)
-    context = {f: dialogue.context[f] for f in context_fields if dialogue.context.get(f)}
-    prompt = load_prompt("customer_generic", dialogue.language, prompts_dir)
-    return prompt.render(product_line=dialogue.product_line, context=context)
+    """`system_prompt` of the customer."""
+    return system_prompt(
+        Speaker.CUSTOMER,
+        dialogue,
+        scenario,
+        style=style,
+        context_fields=context_fields,
+        prompts_dir=prompts_dir,
+    )

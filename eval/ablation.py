@@ -1,0 +1,106 @@
+"""The user-model ablation: how close simulated customers come to people (Tables 3 and 6).
+
+    python eval/ablation.py --config recipes/ablation/tiny.yaml
+
+Another held-out set, another folder:
+
+    python eval/ablation.py --config recipes/ablation/tiny.yaml \
+        --dialogues data/dialogues/test.jsonl --output_dir outputs/ablation/mine
+
+Writes to `output_dir`: `predictions.jsonl` (every predicted turn beside the true one, with its
+scores), `simulated_turns.jsonl` where the recipe names simulated dialogues, `run.json` (recipe,
+versions, fingerprints), `table.md`, `summary.json`.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from salesllm.chat.providers import open_chat
+
+from salesllm.chat.base import Sampling
+from salesllm.dialogue import read_dialogues
+from salesllm.errors import InputError, entry_point
+from salesllm.fidelity.ablation import (
+    SUMMARY,
+    AblationRecipe,
+    claim_output,
+    generated_turns,
+    judged,
+    prompt_versions,
+    read_detector_train,
+    score,
+    summary_of,
+    system_prompt_of,
+    table_of,
+)
+from salesllm.fidelity.inversion import SpeakerDetector
+from salesllm.fidelity.predict import find_targets, predict
+from salesllm.fidelity.similarity import Embedder
+from salesllm.files import sha256, write_json, write_jsonl, write_text
+from salesllm.provenance import provenance
+from salesllm.recipe import load_recipe
+from salesllm.scenario import read_scenarios
+
+
+@entry_point
+def main() -> None:
+    recipe = load_recipe(AblationRecipe, doc=__doc__)
+    console = Console()
+
+    # Data: held-out dialogues of people, and their customer turns to predict
+    held_out = read_dialogues(recipe.dialogues)
+    scenarios = {s.id: s for s in read_scenarios(recipe.scenarios)} if recipe.scenarios else None
+    targets = find_targets(held_out, max_turns=recipe.max_turns, seed=recipe.seed)
+    if not targets:
+        raise InputError("no customer turn follows a salesperson's", path=recipe.dialogues)
+
+    # Detector: fitted elsewhere, measured here
+    detector = SpeakerDetector.fit(read_detector_train(recipe.detector_train, held_out))
+    trust = detector.evaluate(held_out)
+    simulated = {each.customer: generated_turns(each.path) for each in recipe.simulated}
+    simulated_rows = list(judged(simulated, detector))
+    embedder = Embedder(recipe.embedding_model) if recipe.embedding_model else None
+    claim_output(recipe)
+
+    # Predict and score, one customer after the other
+    sampling = Sampling(recipe.temperature, recipe.top_p, recipe.max_tokens, recipe.seed)
+    rows = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+        for customer in recipe.customers:
+            task = progress.add_task(f"{customer.name}: predict", total=len(targets))
+            predictions = predict(
+                open_chat(customer),
+                targets,
+                scenarios,
+                system_prompt_of(customer, recipe.prompts_dir),
+                sampling,
+                batch_size=recipe.batch_size,
+                advance=functools.partial(progress.advance, task),
+            )
+            rows += score(customer.name, predictions, detector, embedder, recipe.max_short_chars)
+            write_jsonl(recipe.output_dir / "predictions.jsonl", rows)
+
+    # Report
+    if simulated_rows:
+        write_jsonl(recipe.output_dir / "simulated_turns.jsonl", simulated_rows)
+    summary = summary_of(recipe, rows, simulated, targets, detector, trust)
+    table = table_of(summary)
+    write_text(recipe.output_dir / "table.md", table)
+    files = [recipe.dialogues, recipe.scenarios, recipe.detector_train]
+    files += [each.path for each in recipe.simulated]
+    record = provenance(
+        recipe=recipe.model_dump(mode="json"),
+        prompts=prompt_versions({d.language for d in held_out}, recipe.prompts_dir),
+        data_sha256={str(path): sha256(path) for path in files if path},
+    )
+    write_json(recipe.output_dir / "run.json", record)
+    write_json(recipe.output_dir / SUMMARY, summary)  # last: it marks the run as finished
+    console.print(table, markup=False, highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How human a simulated customer is: likeness to true turns, and how often it turns salesperson."""

@@ -1,0 +1,1 @@
+"""Training: rows, chat template, models, run folders."""

@@ -1,0 +1,150 @@
+"""What a training recipe may say beside TRL's and transformers' own arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from salesllm.dialogue import Speaker
+from salesllm.errors import InputError
+from salesllm.recipe import read_yaml, unknown_key
+from salesllm.training.rows import View
+
+
+@dataclass
+class RunArguments:
+    """Shared by every training script."""
+
+    train_file: str = field(metadata={"help": "JSONL to train on"})
+    eval_file: str | None = field(default=None, metadata={"help": "JSONL to validate on"})
+    eval_share: float = field(
+        default=0.05, metadata={"help": "share of train_file held out when there is no eval_file"}
+    )
+    overwrite: bool = field(
+        default=False, metadata={"help": "discard what output_dir holds instead of refusing"}
+    )
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # `--eval_file none` takes back what the recipe names
+            if isinstance(value := getattr(self, f.name), str) and value.lower() in ("none", ""):
+                setattr(self, f.name, None)
+        if not 0 <= self.eval_share < 1:
+            raise InputError(f"{self.eval_share} is not in [0, 1)", field="eval_share")
+
+
+@dataclass
+class CustomerArguments(RunArguments):
+    """For `train/sft.py`: how dialogues are shown to CustomerLM."""
+
+    viewpoint: str = field(
+        default="customer", metadata={"help": "customer, or salesperson to train the other side"}
+    )
+    scenarios_file: str | None = field(
+        default=None, metadata={"help": "scenarios the dialogues name, for their customer scripts"}
+    )
+    script_style: str = field(default="script", metadata={"help": "script or brief"})
+    context_fields: list[str] = field(
+        default_factory=list,
+        metadata={"help": "context fields shown when a dialogue has no scenario"},
+    )
+    prompts_dir: str | None = field(default=None, metadata={"help": "folder of your own prompts"})
+    mark_end: bool = field(default=True, metadata={"help": "teach the end-of-dialogue marker"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_choices(self, {"script_style": ("script", "brief"), "viewpoint": tuple(Speaker)})
+
+    @property
+    def view(self) -> View:
+        return View(
+            viewpoint=Speaker(self.viewpoint),
+            script_style="brief" if self.script_style == "brief" else "script",
+            context_fields=tuple(self.context_fields),
+            mark_end=self.mark_end,
+            prompts_dir=self.prompts_dir,
+        )
+
+
+@dataclass
+class PreferenceArguments(RunArguments):
+    """For `train/dpo.py`."""
+
+
+@dataclass
+class IntentArguments(RunArguments):
+    """For `train/intent.py`."""
+
+    language: str = field(default="en", metadata={"help": "zh or en: the language it will score"})
+    test_file: str | None = field(default=None, metadata={"help": "JSONL never trained on"})
+    schema: str = field(default="binary", metadata={"help": "binary or saleintent"})
+    max_tokens: int = field(default=128, metadata={"help": "tokens read, from the dialogue's end"})
+    score: str = field(default="expected", metadata={"help": "expected or argmax"})
+    patience: int = field(default=3, metadata={"help": "evaluations without a better F1 to stop"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choices = {
+            "language": ("zh", "en"),
+            "schema": ("binary", "saleintent"),
+            "score": ("expected", "argmax"),
+        }
+        _check_choices(self, choices)
+
+
+def _check_choices(arguments: object, choices: Mapping[str, Sequence[str]]) -> None:
+    for name, allowed in choices.items():
+        if (value := getattr(arguments, name)) not in allowed:
+            fix = f"Write {' or '.join(allowed)}"
+            raise InputError(f"unknown value {value!r}", field=name, fix=fix)
+
+
+def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tuple[Any, ...]:
+    """Parses `--config FILE` and command-line overrides into the given dataclasses.
+
+    Raises:
+        InputError: An unknown key (with the nearest known one) or a value that does not fit.
+    """
+    import sys
+
+    from trl import TrlParser
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    known = {f.name for cls in types for f in fields(cls)}
+    path: Path | None = None
+    if "--config" in arguments:
+        position = arguments.index("--config") + 1
+        if position == len(arguments):
+            raise InputError("--config needs a file")
+        path = Path(arguments[position])
+        values, lines = read_yaml(path)
+        for key in values:
+            if key not in known:
+                raise unknown_key(key, known, path, lines[key])
+    for word in arguments:
+        name = word.removeprefix("--").partition("=")[0].replace("-", "_")
+        if word.startswith("--") and name.removeprefix("no_") not in {*known, "help", "config"}:
+            raise unknown_key(name, known, "the command line", None)
+    parser = TrlParser(list(types))
+    parser.error = _argument_error(path)  # type: ignore[method-assign]
+    try:
+        return parser.parse_args_and_config(args=arguments)
+    except (TypeError, ValueError) as error:
+        raise InputError(str(error).splitlines()[0].rstrip("."), path=path) from None
+
+
+def _argument_error(path: Path | None) -> Any:
+    def error(message: str) -> None:
+        fix = "Give it in the recipe or on the command line"
+        raise InputError(message, path=path, fix=fix if "required" in message else None)
+
+    return error
+
+
+def resolved(*parts: Any) -> dict[str, Any]:
+    """Every argument with its final value, flat, without secrets."""
+    values: dict[str, Any] = {}
+    for part in parts:
+        values |= part.to_dict() if hasattr(part, "to_dict") else asdict(part)
+    return {key: value for key, value in sorted(values.items()) if not key.endswith("_token")}

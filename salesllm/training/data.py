@@ -1,0 +1,54 @@
+"""Reads a training file and holds rows out for validation."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from salesllm.dialogue import Dialogue, Message
+from salesllm.errors import InputError
+from salesllm.scenario import Scenario
+from salesllm.training.arguments import RunArguments
+from salesllm.training.rows import View
+
+T = TypeVar("T")
+
+
+def hold_out(
+    read: Callable[[str], list[T]], data: RunArguments, *, seed: int
+) -> tuple[list[T], list[T]]:
+    """Training and validation records: two files, or a seeded share of one.
+
+    Raises:
+        InputError: The share holds out nothing, or everything.
+    """
+    train = read(data.train_file)
+    if data.eval_file is not None:
+        return train, read(data.eval_file)
+    order = list(range(len(train)))
+    random.Random(seed).shuffle(order)
+    count = max(1, round(len(train) * data.eval_share))
+    if count >= len(train):
+        raise InputError(
+            f"{len(train)} record(s) are too few to hold one out for validation",
+            path=data.train_file,
+            fix="Give more records, or an eval_file",
+        )
+    held = set(order[:count])
+    return (
+        [row for i, row in enumerate(train) if i not in held],
+        [row for i, row in enumerate(train) if i in held],
+    )
+
+
+def preview_prompts(
+    dialogues: Sequence[Dialogue],
+    view: View,
+    scenarios: Mapping[str, Scenario] | None,
+    count: int = 4,
+) -> list[list[Message]]:
+    """Prompts before the last turn of the model's side in the first few dialogues."""
+    scenario_of = scenarios or {}
+    prompts = (view.messages(d, scenario_of.get(d.scenario_id or ""))[:-1] for d in dialogues)
+    return [prompt for prompt in prompts if prompt[-1]["role"] == "user"][:count]

@@ -1,0 +1,45 @@
+"""Labelled dialogues for the intent scorers: a dialogue record with one more field, `label`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from salesllm.dialogue import Dialogue, validation_error
+from salesllm.errors import InputError
+from salesllm.files import read_jsonl
+
+
+class LabelledDialogue(Dialogue):
+    """A dialogue and the intent label of its ending."""
+
+    label: str
+
+
+def read_labelled(
+    path: str | Path, labels: Collection[str], language: str
+) -> list[LabelledDialogue]:
+    """Reads labelled dialogues of one language.
+
+    Raises:
+        InputError: Names line and field of the first record that is none, has a label outside the
+            schema, or is in another language.
+    """
+    result = []
+    for number, value in read_jsonl(path):
+        try:
+            record = LabelledDialogue.model_validate(value)
+        except ValidationError as error:
+            raise validation_error(error, path, number) from None
+        if record.label not in labels:
+            fix = f"Use {', '.join(labels)}, or another schema"
+            raise InputError(f"label {record.label!r} is not in the schema", path=path, line=number,
+                             field="label", fix=fix)  # fmt: skip
+        if record.language != language:
+            problem = f"the record is {record.language}, the scorer {language}"
+            raise InputError(problem, path=path, line=number, field="language",
+                             fix="Keep one language a file")  # fmt: skip
+        result.append(record)
+    return result

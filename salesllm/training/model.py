@@ -1,0 +1,177 @@
+"""Loads bases and checkpoints with every check made first, and saves what serving needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from salesllm.dialogue import END_MARKER, Message
+from salesllm.errors import InputError
+from salesllm.files import read_json, write_json
+from salesllm.training.rows import View
+from salesllm.training.run import CUSTOMER
+from salesllm.training.template import install, render_ids
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from trl import ModelConfig
+
+
+def quiet() -> None:
+    """Leaves the progress display to ours."""
+    import datasets
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    datasets.disable_progress_bars()
+
+
+def check_processes() -> None:
+    """Fails where a launcher was told of several processes and started one.
+
+    Raises:
+        InputError: `accelerate launch` set up fewer processes than `--num_processes`.
+    """
+    from accelerate import PartialState
+
+    state = PartialState()
+    wanted = int(os.environ.get("WORLD_SIZE", 1))
+    if state.num_processes != wanted:
+        raise InputError(
+            f"{wanted} processes were launched but {state.num_processes} take part",
+            fix="Use accelerate_configs/cpu.yaml (distributed_type MULTI_GPU with use_cpu)",
+        )
+
+
+def load_tokenizer(
+    source: str, *, pad_token: str | None = None, revision: str | None = None
+) -> PreTrainedTokenizerBase:
+    """The base's tokenizer with our chat template; raises `InputError` when it cannot have it."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+    except (OSError, ValueError) as error:
+        raise _cannot_load("tokenizer", source, error) from None
+    if pad_token is not None:
+        if pad_token not in tokenizer.get_vocab():
+            problem = f"{pad_token!r} is not in the vocabulary"
+            raise InputError(problem, path=source, field="pad_token", fix="Name a token it has")
+        tokenizer.pad_token = pad_token
+    install(tokenizer, source)
+    return tokenizer
+
+
+def load_model(arguments: ModelConfig, *, trainable: bool = True) -> PreTrainedModel:
+    """The causal language model of `model_name_or_path`: full weights, or a PEFT adapter folder.
+
+    An adapter is loaded on its own base and stays trainable, so that DPO continues the SFT
+    adapter and TRL keeps a frozen copy of it as the reference.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+    from trl import get_quantization_config
+
+    source = str(arguments.model_name_or_path)
+    dtype = getattr(torch, arguments.dtype) if arguments.dtype not in (None, "auto") else "auto"
+    options: dict[str, Any] = {
+        "dtype": dtype,
+        "attn_implementation": arguments.attn_implementation,
+        "use_safetensors": True,
+    }
+    if (quantization := get_quantization_config(arguments)) is not None:
+        options["quantization_config"] = quantization
+    try:
+        if (Path(source) / "adapter_config.json").is_file():
+            from peft import AutoPeftModelForCausalLM
+
+            model = AutoPeftModelForCausalLM.from_pretrained(
+                source, is_trainable=trainable, **options
+            )
+        else:
+            revision = arguments.model_revision
+            model = AutoModelForCausalLM.from_pretrained(source, revision=revision, **options)
+    except (OSError, ValueError) as error:
+        raise _cannot_load("model", source, error) from None
+    return model
+
+
+def _cannot_load(what: str, source: str, error: Exception) -> InputError:
+    first = str(error).strip().splitlines()[0].rstrip(".")
+    fix = "Give a folder with the model's files, or the id of a model on the Hub"
+    problem = f"cannot load the {what}: {first}"
+    return InputError(problem, path=source, field="model_name_or_path", fix=fix)
+
+
+def align_stops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Generation stops where training taught it to: at our end-of-turn token and nowhere else.
+
+    The base's sampling defaults go too: they are a chat assistant's, and every caller of ours
+    names its own.
+    """
+    from transformers import GenerationConfig
+
+    ids = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    model.generation_config = GenerationConfig(**ids)
+    for name, value in ids.items():
+        setattr(model.config, name, value)
+
+
+def save_customer(trainer: Any, output_dir: Path, *, stage: str, view: View, base: str) -> None:
+    """Saves weights, tokenizer with the serving template, and how to show it a dialogue."""
+    trainer.save_model(str(output_dir))
+    if not trainer.is_world_process_zero():
+        return
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    model.generation_config.save_pretrained(output_dir)
+    # A pickle and a card that says nothing of this project: neither belongs in a checkpoint.
+    for name in ("training_args.bin", "README.md"):
+        (output_dir / name).unlink(missing_ok=True)
+    card = {"stage": stage, "base": base, "end_marker": END_MARKER, **asdict(view)}
+    write_json(output_dir / CUSTOMER, card)
+
+
+def read_customer(folder: str | Path) -> dict[str, Any]:
+    """`customerlm.json` of an SFT or DPO checkpoint.
+
+    Raises:
+        InputError: The folder is not such a checkpoint.
+    """
+    if not (Path(folder) / CUSTOMER).is_file():
+        raise InputError(
+            f"there is no {CUSTOMER}: this is not a CustomerLM checkpoint",
+            path=folder,
+            field="model_name_or_path",
+            fix="Train one with train/sft.py and name its output_dir",
+        )
+    return dict(read_json(Path(folder) / CUSTOMER))
+
+
+def greedy_replies(
+    model: Any,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Sequence[Sequence[Message]],
+    max_tokens: int = 48,
+) -> list[str]:
+    """The model's most likely reply to each prompt, special tokens left out."""
+    import torch
+
+    was_training = model.training
+    model.eval()
+    replies = []
+    with torch.no_grad():
+        for prompt in prompts:
+            ids = torch.tensor([render_ids(tokenizer, prompt, generate=True)], device=model.device)
+            out = model.generate(
+                input_ids=ids,
+                attention_mask=torch.ones_like(ids),
+                do_sample=False,
+                max_new_tokens=max_tokens,
+            )
+            replies.append(tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True))
+    model.train(was_training)
+    return replies

@@ -1,0 +1,122 @@
+"""A training run's folder: refused, resumed or begun; and what is saved beside the weights."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from salesllm.errors import InputError
+from salesllm.files import read_json, sha256, write_json
+from salesllm.provenance import provenance
+
+RECORD, SUMMARY, CUSTOMER = "run.json", "summary.json", "customerlm.json"
+
+# These may differ between a run and its continuation without changing what is trained.
+_FREE = {
+    "output_dir", "overwrite", "resume_from_checkpoint", "report_to", "run_name", "local_rank",
+    "disable_tqdm", "log_level", "log_level_replica", "logging_dir", "push_to_hub", "hub_model_id",
+    "save_total_limit", "dataloader_num_workers", "project",
+}  # fmt: skip
+
+
+class Run:
+    """The output folder of one training run.
+
+    A folder is fresh, unfinished (it has `run.json`) or finished (it has `summary.json`). The same
+    command continues an unfinished run from its last whole checkpoint.
+
+    Raises:
+        InputError: The folder holds a finished run, or an unfinished one of another recipe.
+    """
+
+    def __init__(
+        self,
+        output_dir: str | Path,
+        recipe: Mapping[str, Any],
+        files: Mapping[str, str | None],
+        *,
+        overwrite: bool = False,
+        is_main: bool = True,
+    ) -> None:
+        self.path = Path(output_dir)
+        self.is_main = is_main
+        data = {name: sha256(path) for name, path in files.items() if path}
+        self.record: dict[str, Any] = {"recipe": _plain(recipe), "data_sha256": data}
+        self.overwrite = overwrite
+        self.resume_from = None if overwrite else self._check()
+
+    def _check(self) -> str | None:
+        if (self.path / SUMMARY).exists():
+            raise InputError(
+                "the folder already holds a finished run",
+                path=self.path,
+                field="output_dir",
+                fix="Choose another output_dir, or pass --overwrite true",
+            )
+        if not (self.path / RECORD).exists():
+            return None
+        old = read_json(self.path / RECORD)
+        changed = [
+            f"{key}: {old['recipe'].get(key)!r} is now {value!r}"
+            for key, value in self.record["recipe"].items()
+            if key not in _FREE and old["recipe"].get(key) != value
+        ]
+        if old["data_sha256"] != self.record["data_sha256"]:
+            changed.append("the data files")
+        if changed:
+            raise InputError(
+                f"the folder holds an unfinished run of another recipe ({changed[0]})",
+                path=self.path,
+                field="output_dir",
+                fix="Undo the change, choose another output_dir, or pass --overwrite true",
+            )
+        return last_checkpoint(self.path)
+
+    def begin(self) -> None:
+        """Writes `run.json`: from here on the folder holds this run."""
+        if not self.is_main:
+            return
+        if self.overwrite:
+            _clear(self.path)
+        seed = self.record["recipe"].get("seed")
+        write_json(self.path / RECORD, {**self.record, **provenance(seed=seed)})
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Writes `summary.json`, which marks the run as finished."""
+        if self.is_main:
+            write_json(self.path / SUMMARY, _plain(summary))
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """The newest `checkpoint-N` that was saved whole.
+
+    A save is not atomic; `trainer_state.json` is written last, so a folder without it is torn.
+    """
+    found = [
+        (int(match[1]), path)
+        for path in folder.glob("checkpoint-*")
+        if (match := re.fullmatch(r"checkpoint-(\d+)", path.name))
+        and (path / "trainer_state.json").is_file()
+    ]
+    return str(max(found)[1]) if found else None
+
+
+def _clear(folder: Path) -> None:
+    """Removes what a training run wrote here, and nothing else."""
+    if not (folder / RECORD).exists() and not (folder / SUMMARY).exists():
+        return
+    for name in (RECORD, SUMMARY, CUSTOMER):
+        (folder / name).unlink(missing_ok=True)
+    for checkpoint in folder.glob("checkpoint-*"):
+        shutil.rmtree(checkpoint)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(v) for v in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

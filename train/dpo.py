@@ -1,0 +1,127 @@
+"""CustomerLM, stage 2: direct preference optimization from the SFT checkpoint.
+
+    accelerate launch train/dpo.py --config recipes/customerlm/tiny/dpo.yaml
+
+Qwen3-8B, from the SFT adapter:
+
+    accelerate launch train/dpo.py --config recipes/customerlm/qwen3_8b/dpo.yaml \
+        --train_file data/preferences/train.jsonl
+
+The reference is the SFT checkpoint itself: its log-probabilities computed beforehand (full
+weights), or its adapter frozen beside the one in training (LoRA). The loss starts at ln 2.
+"""
+
+from __future__ import annotations
+
+from datasets import Dataset
+from transformers import PrinterCallback
+from trl import DPOConfig, DPOTrainer, ModelConfig, get_peft_config
+
+from salesllm.errors import InputError, entry_point
+from salesllm.files import write_json
+from salesllm.training.arguments import PreferenceArguments, parse_recipe, resolved
+from salesllm.training.callbacks import ShowProgress
+from salesllm.training.data import hold_out
+from salesllm.training.model import (
+    align_stops,
+    check_processes,
+    greedy_replies,
+    load_model,
+    load_tokenizer,
+    quiet,
+    read_customer,
+    save_customer,
+)
+from salesllm.training.rows import View, fits, read_preferences
+from salesllm.training.run import Run
+
+
+@entry_point
+def main() -> None:
+    # Recipe
+    data, args, model_args = parse_recipe((PreferenceArguments, DPOConfig, ModelConfig))
+    quiet()
+    check_processes()
+    args.disable_tqdm = True
+
+    # Data
+    train, evaluation = hold_out(read_preferences, data, seed=args.seed)
+    card = read_customer(model_args.model_name_or_path)
+    tokenizer = load_tokenizer(model_args.model_name_or_path, pad_token=args.pad_token)
+    kept = [p for p in train if fits(p, tokenizer, args.max_length)]
+    if not kept:
+        raise InputError(
+            f"none of {len(train)} pairs fits into {args.max_length} tokens",
+            path=data.train_file,
+            field="max_length",
+            fix="Raise max_length",
+        )
+    rows, eval_rows = (
+        Dataset.from_list([pair.row(tokenizer) for pair in pairs]) for pairs in (kept, evaluation)
+    )
+
+    # Run folder: refused, resumed or begun
+    run = Run(
+        args.output_dir,
+        resolved(data, args, model_args),
+        {"train": data.train_file, "eval": data.eval_file},
+        overwrite=data.overwrite,
+        is_main=args.process_index == 0,
+    )
+
+    # Model: full weights get precomputed reference log-probabilities, never a second base
+    model = load_model(model_args)
+    align_stops(model, tokenizer)
+    continues_adapter = hasattr(model, "peft_config")
+    if not continues_adapter and not model_args.use_peft:
+        args.precompute_ref_log_probs = True
+
+    # Trainer
+    trainer = DPOTrainer(
+        model=model,
+        args=args,
+        train_dataset=rows,
+        eval_dataset=eval_rows,
+        processing_class=tokenizer,
+        peft_config=None if continues_adapter else get_peft_config(model_args),
+        callbacks=[ShowProgress("dpo")],
+    )
+    trainer.remove_callback(PrinterCallback)
+
+    # Train
+    run.begin()
+    before = trainer.evaluate()
+    result = trainer.train(resume_from_checkpoint=run.resume_from)
+    after = trainer.evaluate()
+
+    # Save
+    if continues_adapter:
+        trainer.accelerator.unwrap_model(trainer.model).delete_adapter("ref")
+    view = View.from_card(card)
+    base = model_args.model_name_or_path
+    save_customer(trainer, run.path, stage="dpo", view=view, base=base)
+    trainer.save_state()
+    prompts = [pair.prompt for pair in evaluation[:4]]
+    replies = greedy_replies(trainer.accelerator.unwrap_model(trainer.model), tokenizer, prompts)
+    if run.is_main:
+        samples = [{"prompt": p, "reply": r} for p, r in zip(prompts, replies, strict=True)]
+        write_json(run.path / "samples.json", samples)
+    run.finish(
+        {
+            "stage": "dpo",
+            "train_loss": result.training_loss,
+            "eval_loss_before": before["eval_loss"],
+            "eval_loss": after["eval_loss"],
+            "eval_preference_accuracy": after["eval_rewards/accuracies"],
+            "train_pairs": len(kept),
+            "eval_pairs": len(evaluation),
+            "dropped_pairs": len(train) - len(kept),
+            "steps": trainer.state.global_step,
+            "processes": args.world_size,
+            "seconds": result.metrics["train_runtime"],
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()

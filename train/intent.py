@@ -1,0 +1,139 @@
+"""Intent scorer of one language: does the end of a dialogue say that the customer buys?
+
+    accelerate launch train/intent.py --config recipes/intent/roberta_en.yaml \
+        --train_file data/intent/train_en.jsonl --test_file data/intent/test_en.jsonl
+
+Stops when the validation F1 has not improved for `patience` evaluations, keeps the best weights,
+and reports accuracy and F1 on `test_file` through the scorer that the benchmark uses (Table 11).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from datasets import Dataset
+from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    DataCollatorWithPadding,
+    EarlyStoppingCallback,
+    PrinterCallback,
+    Trainer,
+    TrainingArguments,
+)
+from trl import ModelConfig
+
+from salesllm.errors import InputError, entry_point
+from salesllm.scoring.intent import SCHEMAS, IntentScorer, IntentSettings, encode_ending, install
+from salesllm.stats import proportion
+from salesllm.training.arguments import IntentArguments, parse_recipe, resolved
+from salesllm.training.callbacks import ShowProgress
+from salesllm.training.data import hold_out
+from salesllm.training.labels import read_labelled
+from salesllm.training.model import check_processes, quiet
+from salesllm.training.run import Run
+
+
+@entry_point
+def main() -> None:
+    # Recipe
+    data, args, model_args = parse_recipe((IntentArguments, TrainingArguments, ModelConfig))
+    quiet()
+    check_processes()
+    args.disable_tqdm = True
+    settings = IntentSettings(data.language, SCHEMAS[data.schema], data.score, data.max_tokens)
+    labels = list(settings.labels)
+
+    # Data
+    read = partial(read_labelled, labels=labels, language=data.language)
+    train, evaluation = hold_out(read, data, seed=args.seed)
+    test = read(data.test_file) if data.test_file else []
+    source = str(model_args.model_name_or_path)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            source, num_labels=len(labels), use_safetensors=True
+        )
+    except (OSError, ValueError) as error:
+        problem = f"cannot load the encoder: {str(error).splitlines()[0].rstrip('.')}"
+        raise InputError(problem, path=source, field="model_name_or_path") from None
+    install(model.config, settings)
+    train_rows, eval_rows = (
+        Dataset.from_list(
+            [
+                {
+                    "input_ids": encode_ending(d.turns, tokenizer, settings),
+                    "labels": labels.index(d.label),
+                }
+                for d in dialogues
+            ]
+        )
+        for dialogues in (train, evaluation)
+    )
+
+    # Run folder: refused, resumed or begun
+    run = Run(
+        args.output_dir,
+        resolved(data, args, model_args),
+        {"train": data.train_file, "eval": data.eval_file, "test": data.test_file},
+        overwrite=data.overwrite,
+        is_main=args.process_index == 0,
+    )
+
+    # Trainer
+    trainer = Trainer(
+        model=model,
+        args=args,
+        train_dataset=train_rows,
+        eval_dataset=eval_rows,
+        processing_class=tokenizer,
+        data_collator=DataCollatorWithPadding(tokenizer),
+        compute_metrics=lambda p: _figures(p.label_ids, np.argmax(p.predictions, -1)),
+        callbacks=[ShowProgress(f"intent {data.language}"), EarlyStoppingCallback(data.patience)],
+    )
+    trainer.remove_callback(PrinterCallback)
+
+    # Train
+    run.begin()
+    result = trainer.train(resume_from_checkpoint=run.resume_from)
+    validation = trainer.evaluate()
+
+    # Save, and test what was saved
+    trainer.save_model(str(run.path))
+    trainer.save_state()
+    summary = {
+        "stage": "intent",
+        "language": data.language,
+        "train_loss": result.training_loss,
+        "validation": {k: validation[f"eval_{k}"] for k in ("loss", "accuracy", "f1")},
+        "train_rows": len(train),
+        "eval_rows": len(evaluation),
+        "steps": trainer.state.global_step,
+        "seconds": result.metrics["train_runtime"],
+    }
+    if test and run.is_main:
+        truth = [labels.index(d.label) for d in test]
+        scores = IntentScorer.load(run.path, data.language).score(test)
+        guess = [labels.index(s.label) for s in scores]
+        hits = proportion([t == g for t, g in zip(truth, guess, strict=True)])
+        summary["test"] = {
+            **_figures(truth, guess),
+            "low": hits.low,
+            "high": hits.high,
+            "n": len(test),
+            "majority": max(truth.count(i) for i in range(len(labels))) / len(truth),
+            "labels": labels,
+            "confusion": confusion_matrix(truth, guess, labels=range(len(labels))).tolist(),
+        }
+    run.finish(summary)
+
+
+def _figures(truth: list[int], guess: list[int]) -> dict[str, float]:
+    f1 = f1_score(truth, guess, average="macro", zero_division=0)
+    return {"accuracy": float(accuracy_score(truth, guess)), "f1": float(f1)}
+
+
+if __name__ == "__main__":
+    main()
