@@ -53,8 +53,8 @@ class LocalChat:
                                  fix="Name an output of train/sft.py or train/dpo.py")  # fmt: skip
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.model.to(device).eval()
-        self._queue: asyncio.Queue[tuple[list[Message], Sampling, asyncio.Future[Reply]]] | None
-        self._queue, self._worker = None, None
+        self._queue: asyncio.Queue[Any] | None = None
+        self._worker: asyncio.Task[None] | None = None
 
     @staticmethod
     def _load(path: str, dtype: str) -> Any:

@@ -16,20 +16,20 @@ class ChatSpec(Recipe):
     """One speaker of a recipe.
 
     Attributes:
-        provider: `endpoint` (OpenAI-compatible), `local` (a checkpoint folder) or `scripted`.
-        model: The endpoint's model name, the folder, or `salesperson` / `customer`.
+        provider: `endpoint` (OpenAI-compatible) or `local` (a checkpoint folder).
+        model: The endpoint's model name, or the folder.
         name: What tables call it; `provider/model` where it is not given.
-        script: Style of the customer's script; a CustomerLM checkpoint brings its own.
+        script_style: Style of the customer's script; a CustomerLM checkpoint brings its own.
     """
 
-    provider: Literal["endpoint", "local", "scripted"]
+    provider: Literal["endpoint", "local"]
     model: str
     name: str = ""
     base_url: str | None = None
     api_key_env: str | None = None
     concurrency: int = 16
     timeout_s: float = 120.0
-    script: Literal["script", "brief"] | None = None
+    script_style: Literal["script", "brief"] | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> ChatSpec:
@@ -46,8 +46,8 @@ class ChatSpec(Recipe):
         return dict(read_json(path)) if self.provider == "local" and path.is_file() else {}
 
     @property
-    def script_style(self) -> Literal["script", "brief"]:
-        style = self.script or self.card.get("script_style", "script")
+    def style(self) -> Literal["script", "brief"]:
+        style = self.script_style or self.card.get("script_style", "script")
         return "brief" if style == "brief" else "script"
 
 
@@ -64,10 +64,6 @@ def open_chat(spec: ChatSpec) -> Chat:
             timeout_s=spec.timeout_s,
             concurrency=spec.concurrency,
         )
-    if spec.provider == "local":
-        from salesllm.chat.local import LocalChat
+    from salesllm.chat.local import LocalChat
 
-        return LocalChat(spec.model, name=spec.name)
-    from salesllm.chat.scripted import open_scripted
-
-    return open_scripted(spec.model)
+    return LocalChat(spec.model, name=spec.name)

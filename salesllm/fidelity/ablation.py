@@ -32,7 +32,7 @@ from salesllm.fidelity.similarity import (
 from salesllm.files import read_json
 from salesllm.prompts import load_prompt
 from salesllm.recipe import Recipe
-from salesllm.scenarios.scripts import ScriptStyle, customer_system
+from salesllm.scenarios.scripts import customer_system
 from salesllm.stats import bootstrap_mean
 
 SUMMARY = "summary.json"
@@ -71,12 +71,10 @@ class CustomerRecipe(ChatSpec):
     """A customer to compare.
 
     Attributes:
-        script_style: None: that of the checkpoint's `customerlm.json`, else `script`.
         context_fields: None: those of the checkpoint's `customerlm.json`, else none.
     """
 
     name: NonBlank
-    script_style: ScriptStyle | None = None
     context_fields: tuple[str, ...] | None = None
 
 

@@ -127,7 +127,7 @@ def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tu
         if word.startswith("--") and name.removeprefix("no_") not in {*known, "help", "config"}:
             raise unknown_key(name, known, "the command line", None)
     parser = TrlParser(list(types))
-    parser.error = _argument_error(path)  # type: ignore[method-assign]
+    parser.error = _argument_error(path)
     try:
         return parser.parse_args_and_config(args=arguments)
     except (TypeError, ValueError) as error:

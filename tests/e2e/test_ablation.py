@@ -86,7 +86,7 @@ def run(config: Path, *more: str) -> subprocess.CompletedProcess[str]:
 def config(tmp_path: Path, endpoint: tuple[str, list[dict[str, Any]]]) -> Path:
     write_dialogues(tmp_path / "train.jsonl", dialogues("train", 40, seed=1))
     write_dialogues(tmp_path / "test.jsonl", dialogues("test", 15, seed=2))
-    customer = {"name": "haggler", "provider": "openai", "model": "m", "base_url": endpoint[0]}
+    customer = {"name": "haggler", "provider": "endpoint", "model": "m", "base_url": endpoint[0]}
     recipe = {
         "name": "loopback",
         "output_dir": str(tmp_path / "out"),
