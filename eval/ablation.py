@@ -18,9 +18,9 @@ import functools
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from salesllm.chat.providers import open_chat
 
 from salesllm.chat.base import Sampling
+from salesllm.chat.providers import open_chat
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError, entry_point
 from salesllm.fidelity.ablation import (
