@@ -1,11 +1,14 @@
-"""An OpenAI-compatible chat endpoint over aiohttp."""
+"""An OpenAI-compatible endpoint as a speaker: vLLM, a provider's API, anything that talks alike."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import aiohttp
@@ -17,18 +20,37 @@ from salesllm.scenario import Scenario
 
 
 class EndpointError(Exception):
-    """The endpoint gave no usable answer: an infrastructure failure, never a score."""
+    """The endpoint gave no reply. An infrastructure failure: counted, and never a score."""
+
+
+class _Retryable(Exception):
+    """A failed attempt that may succeed later.
+
+    Args:
+        wait: Seconds that the server asked us to wait.
+    """
+
+    def __init__(self, problem: str, wait: float = 0.0) -> None:
+        super().__init__(problem)
+        self.wait = wait
 
 
 class EndpointChat:
     """A model behind `POST {base_url}/chat/completions`.
 
+    Rate limits (429, with `Retry-After` honoured), server errors, time-outs, cut connections and
+    unreadable answers are tried again with exponential back-off; any other refusal is final.
+
     Args:
-        api_key_env: Name of the environment variable that holds the key; None sends none.
-        timeout_s: Seconds for one call, its answer included.
-        max_attempts: Calls made before giving up. Only what is safe to repeat is repeated: 429,
-            5xx, time-outs, cut connections and answers that are not the protocol's JSON.
-        concurrency: Calls in flight at once.
+        model: Its name at the endpoint.
+        base_url: Up to and including the version, e.g. `http://localhost:8000/v1`.
+        api_key_env: Environment variable that holds the key; the key is read from nowhere else.
+        name: What tables call it; the model's name by default.
+        concurrency: Calls in flight at once. A call that waits to be tried again is not in flight.
+        timeout: Seconds for one attempt.
+        retries: Attempts after the first.
+        backoff: Seconds before the first retry; it doubles each time, up to `max_wait`.
+        max_wait: Seconds; a server that asks for a longer wait than this is given up.
 
     Raises:
         InputError: The environment variable is not set.
@@ -38,33 +60,31 @@ class EndpointChat:
         self,
         model: str,
         base_url: str,
+        api_key_env: str | None = None,
         *,
         name: str | None = None,
-        api_key_env: str | None = None,
-        timeout_s: float = 120.0,
-        max_attempts: int = 6,
-        concurrency: int = 16,
-        backoff_s: float = 1.0,
+        concurrency: int = 64,
+        timeout: float = 300.0,
+        retries: int = 6,
+        backoff: float = 1.0,
+        max_wait: float = 120.0,
     ) -> None:
-        self.name = name or model
-        self.model, self.url = model, base_url.rstrip("/") + "/chat/completions"
-        self.timeout_s, self.max_attempts, self.backoff_s = timeout_s, max_attempts, backoff_s
-        self._concurrency = concurrency
-        self._headers: dict[str, str] = {}
-        if api_key_env is not None:
-            key = os.environ.get(api_key_env)
-            if not key:
-                fix = f"export {api_key_env}=..."
-                raise InputError(f"{api_key_env} is not set", field="api_key_env", fix=fix)
-            self._headers["Authorization"] = f"Bearer {key}"
-        self._session: aiohttp.ClientSession | None = None
+        self.model, self.name = model, name or model
+        self.url = f"{base_url.rstrip('/')}/chat/completions"
+        self.concurrency, self.timeout = concurrency, timeout
+        self.retries, self.backoff, self.max_wait = retries, backoff, max_wait
+        self._key = _key(api_key_env)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._slots = asyncio.Semaphore(concurrency)
 
     async def reply(
         self, messages: Sequence[Message], sampling: Sampling, scenario: Scenario | None = None
     ) -> Reply:
-        """Says the next message; raises `EndpointError` when every attempt failed."""
+        """Says the next message.
+
+        Raises:
+            EndpointError: The endpoint refused, or every attempt failed.
+        """
+        await self._bind()
         body: dict[str, Any] = {
             "model": self.model,
             "messages": list(messages),
@@ -74,48 +94,111 @@ class EndpointChat:
         }
         if sampling.seed is not None:
             body["seed"] = sampling.seed
-        session = self._open()
-        last = ""
-        for attempt in range(self.max_attempts):
-            wait = self.backoff_s * 2**attempt * random.uniform(0.5, 1.0)
+        for attempt in range(self.retries + 1):
             try:
-                async with self._slots, session.post(self.url, json=body) as response:
-                    if response.status == 200:
-                        return _reply(await response.json(content_type=None))
-                    last = f"HTTP {response.status}: {(await response.text())[:200]}"
-                    if response.status != 429 and response.status < 500:
-                        raise EndpointError(f"{self.name}: {last}")
-                    after = response.headers.get("Retry-After", "")
-                    wait = float(after) if after.replace(".", "", 1).isdigit() else wait
-            except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
-                last = f"{type(error).__name__}: {error}"[:200]
-            if attempt + 1 < self.max_attempts:
-                await asyncio.sleep(wait)
-        raise EndpointError(f"{self.name}: gave up after {self.max_attempts} calls: {last}")
+                async with self._slots:
+                    return await self._attempt(body)
+            except _Retryable as failure:
+                if attempt == self.retries or failure.wait > self.max_wait:
+                    tries = "1 attempt" if attempt == 0 else f"{attempt + 1} attempts"
+                    raise self._error(f"{failure}, after {tries}") from None
+                # Jitter keeps callers that failed together from coming back together.
+                pause = min(self.backoff * 2**attempt, self.max_wait) * random.uniform(0.5, 1.0)
+                await asyncio.sleep(max(pause, failure.wait))
+        raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _open(self) -> aiohttp.ClientSession:
+    async def _bind(self) -> None:
+        """Opens a session on the running loop, which closes it when the loop ends."""
         loop = asyncio.get_running_loop()
-        if self._session is None or self._loop is not loop:
-            timeout = aiohttp.ClientTimeout(total=self.timeout_s)
-            connector = aiohttp.TCPConnector(limit=0)
-            self._session = aiohttp.ClientSession(
-                headers=self._headers, timeout=timeout, connector=connector
-            )
-            self._loop, self._slots = loop, asyncio.Semaphore(self._concurrency)
-        return self._session
+        if self._loop is loop:
+            return
+        self._loop = loop
+        self._slots = asyncio.Semaphore(self.concurrency)
+        self._scope = self._open()
+        await anext(self._scope)
 
-    async def close(self) -> None:
-        """Closes the connections; the chat may be used again afterwards."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+    async def _open(self) -> AsyncGenerator[None, None]:
+        # A loop finishes the async generators begun on it (`shutdown_asyncgens`), so nobody who
+        # is handed a Chat has to close it.
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        async with aiohttp.ClientSession(
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(total=self.timeout),
+            connector=aiohttp.TCPConnector(limit=self.concurrency),
+        ) as self._session:
+            yield
+
+    async def _attempt(self, body: Mapping[str, Any]) -> Reply:
+        try:
+            # A redirect could carry the key to another host, and turns POST into GET.
+            async with self._session.post(self.url, json=body, allow_redirects=False) as response:
+                text = await response.text(errors="replace")
+                status, headers = response.status, response.headers
+        except TimeoutError:
+            raise _Retryable(f"no answer within {self.timeout:g} s") from None
+        except aiohttp.ClientError as error:
+            raise _Retryable(f"the connection failed ({type(error).__name__}: {error})") from None
+        if status == 429 or status >= 500:
+            wait = _retry_after(headers.get("Retry-After"))
+            raise _Retryable(f"status {status}: {_server_message(text)}", wait)
+        if status != 200:
+            raise self._error(f"status {status}: {_server_message(text)}")
+        try:
+            return _parse(text)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+            raise _Retryable(f"the answer is no chat completion: {text[:200]!r}") from None
+
+    def _error(self, problem: str) -> EndpointError:
+        # A server may echo the key it was sent.
+        message = f"{self.name} at {self.url}: {problem}"
+        return EndpointError(message.replace(self._key, "***") if self._key else message)
 
 
-def _reply(answer: Any) -> Reply:
-    choice = answer["choices"][0]
-    usage = answer.get("usage") or {}
+def _key(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        problem = f"the environment variable {variable} is not set"
+        raise InputError(problem, field="api_key_env", fix="Set it to the endpoint's key")
+    return key
+
+
+def _parse(text: str) -> Reply:
+    value = json.loads(text)
+    choice = value["choices"][0]
+    content = choice["message"].get("content") or ""
+    if not isinstance(content, str):
+        raise TypeError("content is no text")
+    usage = value.get("usage") or {}
     return Reply(
-        text=choice["message"]["content"] or "",
-        usage=Usage(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)),
-        finish_reason=choice.get("finish_reason") or "stop",
+        content,
+        Usage(int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)),
+        choice.get("finish_reason") or "stop",
     )
+
+
+def _server_message(text: str) -> str:
+    """What the server says went wrong, on one line."""
+    try:
+        error = json.loads(text)["error"]
+        text = error["message"] if isinstance(error, dict) else str(error)
+    except (ValueError, TypeError, KeyError):
+        pass
+    return " ".join(text.split())[:500] or "no message"
+
+
+def _retry_after(value: str | None) -> float:
+    """Seconds of a `Retry-After` header, which is a number or an HTTP date; 0 without one."""
+    if not value:
+        return 0.0
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())

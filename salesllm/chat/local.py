@@ -1,172 +1,286 @@
-"""A local transformers checkpoint, batched across whatever conversations are waiting."""
+"""A checkpoint on this machine as a speaker, batched across the dialogues that wait for it."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+)
+from transformers.utils import logging
 
 from salesllm.chat.base import Reply, Sampling, Usage
 from salesllm.dialogue import Message
 from salesllm.errors import InputError
 from salesllm.scenario import Scenario
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_GATHER_SECONDS = 0.002
+"""How long a batch waits for more callers: nothing beside a forward pass."""
+
+
+@dataclass
+class _Waiting:
+    messages: Sequence[Message]
+    sampling: Sampling
+    reply: asyncio.Future[Reply]
+
 
 class LocalChat:
-    """A causal language model folder: full weights or a PEFT adapter, in safetensors.
+    """A transformers checkpoint or PEFT adapter folder that answers with its own chat template.
 
-    The checkpoint's own chat template renders the conversation, and its own end-of-turn token
-    stops the reply. A seed in `Sampling` is set once a batch: a run whose conversations arrive in
-    the same order is repeated exactly; one conversation alone, among others, is not.
+    Temperature 0 is greedy. Otherwise every reply is drawn from random numbers that follow from
+    `(sampling.seed, prompt)` alone, so a reply does not depend on which conversations share its
+    batch or on the order of calls, up to the rounding of the forward pass, which varies a little
+    with the batch's shape. Without a seed every call draws anew.
+
+    Args:
+        path: A folder (safetensors) with its tokenizer, or the id of a model on the Hub.
+        device: None takes a GPU where there is one.
+        dtype: `auto`, or the name of a torch dtype.
+        max_batch: Conversations in one batch.
+        name: What tables call it; the path by default.
 
     Raises:
-        InputError: The folder cannot be loaded, or has no chat template or pad token.
+        InputError: It cannot be loaded, or has no chat template or pad token.
     """
 
     def __init__(
         self,
         path: str | Path,
         *,
-        name: str | None = None,
         device: str | None = None,
         dtype: str = "auto",
         max_batch: int = 32,
+        name: str | None = None,
     ) -> None:
         self.name = name or str(path)
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.max_batch = max_batch
-        try:
-            self.tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left")
-            self.model = self._load(str(path), dtype)
-        except (OSError, ValueError) as error:
-            problem = f"cannot load the model: {str(error).strip().splitlines()[0].rstrip('.')}"
-            raise InputError(problem, path=path, fix="Name a checkpoint folder") from None
-        for what, value in (
-            ("chat template", self.tokenizer.chat_template),
-            ("pad token", self.tokenizer.pad_token_id),
-        ):
-            if value is None:
-                raise InputError(f"the tokenizer has no {what}", path=path,
-                                 fix="Name an output of train/sft.py or train/dpo.py")  # fmt: skip
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self.model.to(device).eval()
-        self._queue: asyncio.Queue[Any] | None = None
+        logging.disable_progress_bar()  # leaves the progress display to ours
+        self.tokenizer = _load_tokenizer(path)
+        self.model = _load_model(path, dtype).to(self.device).eval()
+        self.window: int = self.model.config.get_text_config().max_position_embeddings
+        stops = self.model.generation_config.eos_token_id
+        stops = stops if isinstance(stops, list) else [stops]
+        stops = {stop for stop in (*stops, self.tokenizer.eos_token_id) if stop is not None}
+        self._stops: list[int] = sorted(stops)
+        # generate() fills whatever a caller leaves open from here: a checkpoint's own sampling
+        # habits (top-k, repetition penalty) must not come back that way.
+        self.model.generation_config = GenerationConfig(
+            eos_token_id=self._stops, pad_token_id=self.tokenizer.pad_token_id
+        )
+        self._queue: list[_Waiting] = []
         self._worker: asyncio.Task[None] | None = None
 
-    @staticmethod
-    def _load(path: str, dtype: str) -> Any:
-        if (Path(path) / "adapter_config.json").is_file():
-            from peft import AutoPeftModelForCausalLM
-
-            return AutoPeftModelForCausalLM.from_pretrained(path, dtype=dtype)
-        return AutoModelForCausalLM.from_pretrained(path, dtype=dtype, use_safetensors=True)
-
     def generate(self, batch: Sequence[Sequence[Message]], sampling: Sampling) -> list[Reply]:
-        """One reply to each conversation, in the order given; alike lengths share a batch."""
-        prompts = [self._fit(list(messages), sampling.max_tokens) for messages in batch]
-        order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-        replies: dict[int, Reply] = {}
-        for start in range(0, len(order), self.max_batch):
-            chunk = order[start : start + self.max_batch]
-            for i, reply in zip(
-                chunk, self._generate([prompts[i] for i in chunk], sampling), strict=True
-            ):
-                replies[i] = reply
-        return [replies[i] for i in range(len(prompts))]
+        """Says the next message of each conversation.
 
-    def _fit(self, messages: list[Message], max_tokens: int) -> list[int]:
-        """Prompt ids that leave room for the reply; whole old turns go first, the script never."""
-        room = self.model.config.max_position_embeddings - max_tokens
-        first = 1 if messages and messages[0]["role"] == "system" else 0
-        ids = self._render(messages)
-        while len(ids) > room and len(messages) > first + 1:
-            del messages[first]
-            ids = self._render(messages)
-        if len(ids) > room:
-            raise InputError(
-                f"a prompt of {len(ids)} tokens and a reply of {max_tokens} exceed the model's "
-                f"{self.model.config.max_position_embeddings} positions",
-                field="max_tokens",
-                fix="Lower max_tokens or shorten the script",
-            )
-        return ids
+        A conversation that does not fit the model's window loses its oldest messages after the
+        script. The reply's share of the window is `max_tokens`, or half the window if that is less.
 
-    def _render(self, messages: Sequence[Message]) -> list[int]:
-        encoded = self.tokenizer.apply_chat_template(
-            list(messages), add_generation_prompt=True, return_dict=True
-        )
-        return list(encoded["input_ids"])
+        Returns:
+            Replies in the order given; `finish_reason` is `length` where `max_tokens` was hit.
 
-    @torch.inference_mode()
-    def _generate(self, prompts: list[list[int]], sampling: Sampling) -> list[Reply]:
-        if sampling.seed is not None:
-            torch.manual_seed(sampling.seed)
-        batch = self.tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
-        batch = batch.to(self.model.device)
-        options: dict[str, Any] = {"do_sample": False}
-        if sampling.temperature > 0:
-            options = {
-                "do_sample": True,
-                "temperature": sampling.temperature,
-                "top_p": sampling.top_p,
-                "top_k": 0,
-            }
-        output = self.model.generate(
-            input_ids=batch["input_ids"],
-            attention_mask=batch["attention_mask"],
-            max_new_tokens=sampling.max_tokens,
-            pad_token_id=self.tokenizer.pad_token_id,
-            eos_token_id=self._stops(),
-            **options,
-        )
-        stops = set(self._stops())
-        replies = []
-        for prompt, row in zip(prompts, output[:, batch["input_ids"].shape[1] :], strict=True):
-            tokens = row.tolist()
-            end = next((i for i, token in enumerate(tokens) if token in stops), None)
-            tokens = tokens if end is None else tokens[:end]
-            text = self.tokenizer.decode(tokens, skip_special_tokens=True)
-            usage = Usage(len(prompt), len(tokens))
-            replies.append(Reply(text, usage, "length" if end is None else "stop"))
-        return replies
-
-    def _stops(self) -> list[int]:
-        stops = self.model.generation_config.eos_token_id
-        stops = self.tokenizer.eos_token_id if stops is None else stops
-        return stops if isinstance(stops, list) else [stops]
+        Raises:
+            ValueError: A script and the newest message alone are too long for the window.
+        """
+        return self._generate(batch, sampling, [sampling.seed] * len(batch))
 
     async def reply(
         self, messages: Sequence[Message], sampling: Sampling, scenario: Scenario | None = None
     ) -> Reply:
-        """Says the next message, in one batch with whoever else is waiting."""
+        """Says the next message; concurrent callers share batches."""
         loop = asyncio.get_running_loop()
-        if self._worker is None or self._worker.done() or self._worker.get_loop() is not loop:
-            self._queue = asyncio.Queue()
-            self._worker = loop.create_task(self._work(self._queue))
-        future: asyncio.Future[Reply] = loop.create_future()
-        assert self._queue is not None
-        await self._queue.put((list(messages), sampling, future))
-        return await future
+        waiting = _Waiting(messages, sampling, loop.create_future())
+        if self._worker is None or self._worker.done():
+            self._queue = []
+            self._worker = loop.create_task(self._work())
+        self._queue.append(waiting)
+        return await waiting.reply
 
-    async def _work(self, queue: asyncio.Queue[Any]) -> None:
+    async def _work(self) -> None:
+        """Serves whoever waits, a batch at a time, until nobody does."""
+        await asyncio.sleep(_GATHER_SECONDS)
+        while self._queue:
+            batch = self._take()
+            settings = replace(batch[0].sampling, seed=None)
+            conversations = [waiting.messages for waiting in batch]
+            seeds = [waiting.sampling.seed for waiting in batch]
+            try:
+                replies = await asyncio.to_thread(self._generate, conversations, settings, seeds)
+            except Exception as error:
+                for waiting in batch:
+                    if not waiting.reply.done():
+                        waiting.reply.set_exception(error)
+            else:
+                for waiting, reply in zip(batch, replies, strict=True):
+                    if not waiting.reply.done():
+                        waiting.reply.set_result(reply)
+            await asyncio.sleep(_GATHER_SECONDS)
+
+    def _take(self) -> list[_Waiting]:
+        """The longest-waiting caller, and those behind it that want the same but for the seed."""
+        settings = replace(self._queue[0].sampling, seed=None)
+        alike = [w for w in self._queue if replace(w.sampling, seed=None) == settings]
+        batch = alike[: self.max_batch]
+        taken = {id(waiting) for waiting in batch}
+        self._queue = [waiting for waiting in self._queue if id(waiting) not in taken]
+        return batch
+
+    def _generate(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        seeds: Sequence[int | None],
+    ) -> list[Reply]:
+        new_tokens = min(sampling.max_tokens, self.window // 2)
+        prompts = [self._prompt(c, self.window - new_tokens) for c in conversations]
+        # Alike in length, a batch has little padding; longest first, memory runs out early.
+        order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
+        replies: dict[int, Reply] = {}
+        for start in range(0, len(order), self.max_batch):
+            rows = order[start : start + self.max_batch]
+            draw = None
+            if sampling.temperature > 0:
+                keys = [_key(seeds[i], prompts[i]) for i in rows]
+                draw = _SeededDraw(sampling.temperature, sampling.top_p, keys)
+            answers = self._forward([prompts[i] for i in rows], new_tokens, draw)
+            replies.update(zip(rows, answers, strict=True))
+        return [replies[i] for i in range(len(prompts))]
+
+    def _prompt(self, messages: Sequence[Message], limit: int) -> list[int]:
+        """Token ids with the next message opened, at most `limit` of them."""
+        kept = list(messages)
+        first = 1 if kept and kept[0]["role"] == "system" else 0
         while True:
-            waiting = [await queue.get()]
-            await asyncio.sleep(0.005)  # conversations move in step: let the others arrive
-            while not queue.empty():
-                waiting.append(queue.get_nowait())
-            for sampling in dict.fromkeys(item[1] for item in waiting):
-                group = [item for item in waiting if item[1] == sampling]
-                conversations = [item[0] for item in group]
-                try:
-                    replies = await asyncio.to_thread(self.generate, conversations, sampling)
-                except Exception as error:
-                    for *_, future in group:
-                        if not future.done():
-                            future.set_exception(error)
-                    continue
-                for (*_, future), reply in zip(group, replies, strict=True):
-                    if not future.done():
-                        future.set_result(reply)
+            encoded = self.tokenizer.apply_chat_template(
+                kept, add_generation_prompt=True, return_dict=True
+            )
+            ids = list(encoded["input_ids"])
+            if len(ids) <= limit:
+                return ids
+            if len(kept) <= first + 1:
+                raise ValueError(
+                    f"the script and the newest message alone take {len(ids)} tokens, and the "
+                    f"window of {self.name} leaves {limit} for them"
+                )
+            del kept[first]
+
+    def _forward(
+        self, prompts: Sequence[Sequence[int]], new_tokens: int, draw: _SeededDraw | None
+    ) -> list[Reply]:
+        width = max(map(len, prompts))
+        ids = torch.full((len(prompts), width), self.tokenizer.pad_token_id)
+        mask = torch.zeros_like(ids)
+        for row, prompt in enumerate(prompts):
+            ids[row, width - len(prompt) :] = torch.tensor(prompt)
+            mask[row, width - len(prompt) :] = 1
+        with torch.inference_mode():
+            output = self.model.generate(
+                input_ids=ids.to(self.device),
+                attention_mask=mask.to(self.device),
+                max_new_tokens=new_tokens,
+                do_sample=False,
+                logits_processor=LogitsProcessorList([draw] if draw else []),
+            )
+        completions = output[:, width:].tolist()
+        return [self._reply(*pair) for pair in zip(prompts, completions, strict=True)]
+
+    def _reply(self, prompt: Sequence[int], completion: list[int]) -> Reply:
+        stop = next((i for i, token in enumerate(completion) if token in self._stops), None)
+        if stop is not None:
+            completion = completion[: stop + 1]
+        text = self.tokenizer.decode(completion, skip_special_tokens=True)
+        reason = "length" if stop is None else "stop"
+        return Reply(text, Usage(len(prompt), len(completion)), reason)
+
+
+class _SeededDraw(LogitsProcessor):
+    """Nucleus sampling with a random stream a row, which `generate` itself has not.
+
+    It leaves the drawn token as the only possible one, for the greedy choice that follows.
+    """
+
+    def __init__(self, temperature: float, top_p: float, keys: Sequence[int]) -> None:
+        self.temperature, self.top_p = temperature, top_p
+        self.streams = [np.random.default_rng(key) for key in keys]
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Shapes (rows, tokens so far) and (rows, vocabulary); returns the latter."""
+        probabilities = (scores.float() / self.temperature).softmax(dim=-1)
+        probabilities, tokens = probabilities.sort(dim=-1, descending=True)
+        cumulative = probabilities.cumsum(dim=-1)
+        # The nucleus is the fewest likeliest tokens whose mass reaches top_p.
+        nucleus = ((cumulative - probabilities) < self.top_p).sum(dim=-1, keepdim=True)
+        uniform = torch.tensor([stream.random() for stream in self.streams], dtype=torch.float32)
+        point = uniform[:, None].to(scores.device) * cumulative.gather(-1, nucleus - 1)
+        place = torch.minimum((cumulative <= point).sum(dim=-1, keepdim=True), nucleus - 1)
+        drawn = tokens.gather(-1, place)
+        return torch.full_like(scores, -torch.inf).scatter(-1, drawn, 0.0)
+
+
+def _key(seed: int | None, prompt: Sequence[int]) -> int:
+    """Seed of one reply's random stream."""
+    if seed is None:
+        return secrets.randbits(64)
+    text = f"{seed}:{','.join(map(str, prompt))}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
+
+
+def _load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise _cannot_load("tokenizer", path, error) from None
+    if tokenizer.chat_template is None:
+        fix = "Take an instruction-tuned model, or a checkpoint of train/sft.py"
+        raise InputError("the tokenizer has no chat template", path=path, fix=fix)
+    if tokenizer.pad_token_id is None:
+        fix = "Set pad_token in its tokenizer_config.json to a spare token"
+        raise InputError("the tokenizer has no pad token", path=path, fix=fix)
+    return tokenizer
+
+
+def _load_model(path: str | Path, dtype: str) -> PreTrainedModel:
+    base, is_adapter = str(path), (Path(path) / "adapter_config.json").is_file()
+    if is_adapter:
+        from peft import PeftConfig
+
+        if not (Path(path) / "adapter_model.safetensors").is_file():
+            raise InputError("there is no adapter_model.safetensors", path=path)
+        base = str(PeftConfig.from_pretrained(str(path)).base_model_name_or_path)
+    options: dict[str, Any] = {
+        "dtype": dtype,
+        "use_safetensors": True,
+        "trust_remote_code": False,
+    }
+    try:
+        model = AutoModelForCausalLM.from_pretrained(base, **options)
+    except (OSError, ValueError) as error:
+        raise _cannot_load("model", base, error) from None
+    if is_adapter:
+        from peft import PeftModel
+
+        model = PeftModel.from_pretrained(model, str(path))
+    return model
+
+
+def _cannot_load(what: str, path: str | Path, error: Exception) -> InputError:
+    first = str(error).strip().splitlines()[0].rstrip(".")
+    fix = "Give a folder with the model's files, or the id of a model on the Hub"
+    return InputError(f"cannot load the {what}: {first}", path=path, fix=fix)

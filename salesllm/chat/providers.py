@@ -1,69 +1,123 @@
-"""Speakers by name, as recipes give them."""
+"""Speakers named in a recipe: `{provider, model, ...}` to a `Chat`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import model_validator
+from pydantic import Field, field_validator, model_validator
 
 from salesllm.chat.base import Chat
+from salesllm.dialogue import NonBlank
+from salesllm.errors import InputError
 from salesllm.files import read_json
 from salesllm.recipe import Recipe
+from salesllm.scenarios.scripts import ScriptStyle
+
+CUSTOMER_CARD = "customerlm.json"
+"""What a CustomerLM checkpoint says of how it was trained."""
 
 
 class ChatSpec(Recipe):
     """One speaker of a recipe.
 
     Attributes:
-        provider: `endpoint` (OpenAI-compatible) or `local` (a checkpoint folder).
-        model: The endpoint's model name, or the folder.
-        name: What tables call it; `provider/model` where it is not given.
-        script_style: Style of the customer's script; a CustomerLM checkpoint brings its own.
+        provider: `endpoint` (OpenAI-compatible), `local` (a checkpoint) or `scripted`.
+        model: The endpoint's name for it, a path, or `salesperson` / `customer`.
+        name: What tables call it.
+        base_url: Endpoint only, e.g. `http://localhost:8000/v1`.
+        api_key_env: Endpoint only: the environment variable that holds the key.
+        concurrency: Endpoint only: calls in flight at once.
+        timeout: Endpoint only: seconds for one attempt.
+        max_batch: Local only: dialogues in one batch.
+        dtype: Local only.
+        device: Local only; a GPU where there is one by default.
+        script_style: The customer's prompt; what a local checkpoint was trained with by default.
     """
 
-    provider: Literal["endpoint", "local"]
-    model: str
-    name: str = ""
+    provider: Literal["endpoint", "local", "scripted"]
+    model: NonBlank
+    name: NonBlank = Field(default_factory=lambda data: f"{data['provider']}/{data['model']}")
     base_url: str | None = None
     api_key_env: str | None = None
-    concurrency: int = 16
-    timeout_s: float = 120.0
-    script_style: Literal["script", "brief"] | None = None
+    concurrency: int = Field(default=64, ge=1)
+    timeout: float = Field(default=300.0, gt=0)
+    max_batch: int = Field(default=32, ge=1)
+    dtype: str = "auto"
+    device: str | None = None
+    script_style: ScriptStyle | None = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_a_plain_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{value!r} is not an http(s) address")
+        if parts.username or parts.password or parts.query:
+            raise ValueError("put no credentials in an address; name their variable: api_key_env")
+        return value
 
     @model_validator(mode="after")
-    def _complete(self) -> ChatSpec:
-        if self.provider == "endpoint" and not self.base_url:
-            raise ValueError("base_url: an endpoint needs one")
-        if not self.name:
-            self.name = f"{self.provider}/{self.model}"
+    def _fits_the_provider(self) -> ChatSpec:
+        if (self.provider == "endpoint") != (self.base_url is not None):
+            has = "needs a" if self.provider == "endpoint" else "has no"
+            raise ValueError(f"base_url: provider {self.provider!r} {has} base_url")
+        if self.provider == "scripted" and self.model not in ("salesperson", "customer"):
+            raise ValueError("model: a scripted speaker is `salesperson` or `customer`")
         return self
 
     @property
     def card(self) -> dict[str, Any]:
-        """`customerlm.json` of a local checkpoint, empty for anybody else."""
-        path = Path(self.model) / "customerlm.json"
+        """`customerlm.json` of a local CustomerLM; empty for every other speaker."""
+        path = Path(self.model) / CUSTOMER_CARD
         return dict(read_json(path)) if self.provider == "local" and path.is_file() else {}
 
     @property
-    def style(self) -> Literal["script", "brief"]:
-        style = self.script_style or self.card.get("script_style", "script")
-        return "brief" if style == "brief" else "script"
+    def customer_style(self) -> ScriptStyle:
+        """The customer prompt to show it: the recipe's, else its checkpoint's, else `script`."""
+        style: ScriptStyle = self.script_style or self.card.get("script_style", "script")
+        return style
 
 
 def open_chat(spec: ChatSpec) -> Chat:
-    """Opens a speaker; raises `InputError` when it cannot be opened."""
+    """Opens a speaker; torch is imported only for a local one.
+
+    Raises:
+        InputError: A checkpoint cannot be loaded, or an environment variable is not set.
+    """
+    if spec.provider == "scripted":
+        from salesllm.chat.scripted import ScriptedCustomer, ScriptedSalesperson
+
+        scripted: Chat = (
+            ScriptedSalesperson() if spec.model == "salesperson" else ScriptedCustomer()
+        )
+        scripted.name = spec.name
+        return scripted
     if spec.provider == "endpoint":
         from salesllm.chat.endpoint import EndpointChat
 
+        assert spec.base_url is not None  # validated
         return EndpointChat(
             spec.model,
-            str(spec.base_url),
+            spec.base_url,
+            spec.api_key_env,
             name=spec.name,
-            api_key_env=spec.api_key_env,
-            timeout_s=spec.timeout_s,
             concurrency=spec.concurrency,
+            timeout=spec.timeout,
         )
-    from salesllm.chat.local import LocalChat
-
-    return LocalChat(spec.model, name=spec.name)
+    try:
+        from salesllm.chat.local import LocalChat
+    except ImportError as error:
+        problem = f"a local checkpoint needs the package {error.name}, which is not installed"
+        fix = "Run pip install 'salesllm-trainer[eval]'"
+        raise InputError(problem, field="provider", fix=fix) from None
+    return LocalChat(
+        spec.model,
+        device=spec.device,
+        dtype=spec.dtype,
+        max_batch=spec.max_batch,
+        name=spec.name,
+    )
