@@ -1,15 +1,26 @@
+# make quickstart    train and measure a tiny CustomerLM on sample data (minutes), write a report
+# make test          lint, types and all tests
+# Both set everything up first, in .venv.
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+export PYTHONWARNINGS ?= ignore
 
-.PHONY: setup test unit e2e lint quickstart clean
+# Where pip finds torch's CPU wheels, on a machine whose default is a CUDA build.
+TORCH_INDEX ?=
+ALLOW_CUDA ?=
+PIP := $(BIN)/pip --disable-pip-version-check install --quiet
+ifneq ($(TORCH_INDEX),)
+export PIP_EXTRA_INDEX_URL := $(PIP_EXTRA_INDEX_URL) $(TORCH_INDEX)
+endif
 
-setup: $(VENV)/.ready
+.PHONY: setup test lint unit e2e quickstart clean
 
-$(VENV)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -e '.[all]'
-	touch $@
+quickstart: setup
+	$(BIN)/salesllm quickstart --output_dir outputs/quickstart
+
+test: lint unit e2e
 
 lint: setup
 	$(BIN)/ruff check .
@@ -22,10 +33,15 @@ unit: setup
 e2e: setup
 	$(BIN)/pytest -q tests/e2e
 
-test: lint unit e2e
+setup: $(VENV)/.ready
 
-quickstart: setup
-	$(BIN)/salesllm quickstart --output_dir outputs/quickstart
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("error: Python 3.11 or newer is needed: make ... PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up $(VENV) (about 2 GB, minutes)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(if $(ALLOW_CUDA),true,$(BIN)/python .ci/check_torch.py 'torch>=2.9,<2.14')
+	@$(PIP) -e '.[all]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) outputs
