@@ -14,9 +14,7 @@ from collections import Counter
 
 from salesllm.dialogue import read_dialogues, write_dialogues
 from salesllm.errors import InputError, entry_point
-from salesllm.training.labels import LabelledDialogue
-
-LABEL_OF = {"bought": "buy", "declined": "not"}
+from salesllm.training.labels import label_outcomes
 
 
 @entry_point
@@ -31,9 +29,7 @@ def main() -> None:
 
     dialogues = read_dialogues(args.dialogues)
     spoken = [d for d in dialogues if d.language == args.language]
-    labelled = [
-        LabelledDialogue(**d.model_dump(), label=LABEL_OF[d.outcome]) for d in spoken if d.outcome
-    ]
+    labelled = label_outcomes(spoken)
     if not labelled:
         raise InputError(
             f"none of {len(dialogues)} dialogues is {args.language} with an outcome",

@@ -60,7 +60,7 @@ def main() -> None:
     # Detector: fitted elsewhere, measured here
     detector = SpeakerDetector.fit(read_detector_train(recipe.detector_train, held_out))
     trust = detector.evaluate(held_out)
-    simulated = {each.customer: generated_turns(each.path) for each in recipe.simulated}
+    simulated = {s.customer: generated_turns(s.path, s.customer) for s in recipe.simulated}
     simulated_rows = list(judged(simulated, detector))
     embedder = Embedder(recipe.embedding_model) if recipe.embedding_model else None
     claim_output(recipe)

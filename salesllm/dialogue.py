@@ -3,7 +3,7 @@
 A turn belongs to the salesperson or to the customer. `user` and `assistant` are words of a
 chat model, and change sides with the viewpoint: the model that plays the customer sees its own
 turns as `assistant` and the salesperson's as `user`; the salesperson model sees the reverse.
-`Dialogue.messages_for` and `Dialogue.from_messages` are the only places where that happens.
+`messages_for` and `from_messages` (`turns_from`) here are the only places where that happens.
 """
 
 from __future__ import annotations
@@ -110,20 +110,30 @@ class Dialogue(BaseModel):
 
         A system message is left out: it is a script, not a turn. `END_MARKER` is removed.
         """
-        roles = {_role(speaker, viewpoint): speaker for speaker in Speaker}
-        turns = []
-        for index, message in enumerate(messages):
-            if message["role"] == "system":
-                continue
-            if message["role"] not in roles:
-                raise InputError(
-                    f"unknown role {message['role']!r}",
-                    field=f"messages.{index}.role",
-                    fix="Use system, user or assistant",
-                )
-            text = strip_end(message["content"])[0]
-            turns.append({"speaker": roles[message["role"]], "text": text})
+        turns = [
+            {"speaker": speaker, "text": text} for speaker, text in _spoken(messages, viewpoint)
+        ]
         return cls.model_validate({"turns": turns, **fields})
+
+
+def turns_from(messages: Sequence[Message], viewpoint: Speaker) -> list[Turn]:
+    """`Dialogue.from_messages` for what is not yet a whole dialogue; blank ones are left out."""
+    spoken = _spoken(messages, viewpoint)
+    return [Turn(speaker=speaker, text=text) for speaker, text in spoken if text.strip()]
+
+
+def _spoken(messages: Sequence[Message], viewpoint: Speaker) -> Iterator[tuple[Speaker, str]]:
+    roles = {_role(speaker, viewpoint): speaker for speaker in Speaker}
+    for index, message in enumerate(messages):
+        if message["role"] == "system":
+            continue
+        if message["role"] not in roles:
+            raise InputError(
+                f"unknown role {message['role']!r}",
+                field=f"messages.{index}.role",
+                fix="Use system, user or assistant",
+            )
+        yield roles[message["role"]], strip_end(message["content"])[0]
 
 
 def _role(speaker: Speaker, viewpoint: Speaker) -> str:

@@ -43,6 +43,7 @@ class Loopback:
     Attributes:
         reply: Says the answer to a request's body.
         faults: Taken one a request, in order; None answers as it should.
+        fault_of: Says the fault of a request by its body, once `faults` are used up.
         key: The only key it accepts. A wrong one is echoed in the refusal, as some servers do.
         requests: Every body it received.
         headers: Their headers.
@@ -51,6 +52,7 @@ class Loopback:
 
     reply: Callable[[dict[str, Any]], str] = echo
     faults: deque[Fault | None] = field(default_factory=deque)
+    fault_of: Callable[[dict[str, Any]], Fault | None] = lambda body: None
     key: str | None = None
     delay: float = 0.0
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -107,7 +109,7 @@ class Loopback:
         sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self.key is not None and sent != self.key:
             return _error(401, f"Incorrect API key provided: {sent}")
-        fault = self.faults.popleft() if self.faults else None
+        fault = self.faults.popleft() if self.faults else self.fault_of(body)
         if fault is not None and fault.kind == "status":
             headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
             return _error(fault.status, f"fault {fault.status}", headers)

@@ -13,26 +13,25 @@ weights), or its adapter frozen beside the one in training (LoRA). The loss star
 
 from __future__ import annotations
 
-from datasets import Dataset
 from transformers import PrinterCallback
 from trl import DPOConfig, DPOTrainer, ModelConfig, get_peft_config
 
-from salesllm.errors import InputError, entry_point
+from salesllm.errors import entry_point
 from salesllm.files import write_json
 from salesllm.training.arguments import PreferenceArguments, parse_recipe, resolved
-from salesllm.training.callbacks import ShowProgress
-from salesllm.training.data import hold_out
+from salesllm.training.callbacks import FixedOrder, ShowProgress
+from salesllm.training.data import hold_out, on_disk
 from salesllm.training.model import (
     align_stops,
-    check_processes,
+    first_figure,
     greedy_replies,
     load_model,
     load_tokenizer,
-    quiet,
     read_customer,
     save_customer,
+    start,
 )
-from salesllm.training.rows import View, fits, read_preferences
+from salesllm.training.rows import View, fitting, read_preferences
 from salesllm.training.run import Run
 
 
@@ -40,25 +39,18 @@ from salesllm.training.run import Run
 def main() -> None:
     # Recipe
     data, args, model_args = parse_recipe((PreferenceArguments, DPOConfig, ModelConfig))
-    quiet()
-    check_processes()
-    args.disable_tqdm = True
+    start(args)
+    args.eval_on_start = (
+        True  # evaluate() ahead of train() would leave its processes unsynchronised
+    )
 
     # Data
     train, evaluation = hold_out(read_preferences, data, seed=args.seed)
     card = read_customer(model_args.model_name_or_path)
     tokenizer = load_tokenizer(model_args.model_name_or_path, pad_token=args.pad_token)
-    kept = [p for p in train if fits(p, tokenizer, args.max_length)]
-    if not kept:
-        raise InputError(
-            f"none of {len(train)} pairs fits into {args.max_length} tokens",
-            path=data.train_file,
-            field="max_length",
-            fix="Raise max_length",
-        )
-    rows, eval_rows = (
-        Dataset.from_list([pair.row(tokenizer) for pair in pairs]) for pairs in (kept, evaluation)
-    )
+    read = len(train) + len(evaluation)
+    train = fitting(train, tokenizer, args.max_length, data.train_file)
+    evaluation = fitting(evaluation, tokenizer, args.max_length, data.eval_file or data.train_file)
 
     # Run folder: refused, resumed or begun
     run = Run(
@@ -77,6 +69,10 @@ def main() -> None:
         args.precompute_ref_log_probs = True
 
     # Trainer
+    rows, eval_rows = (
+        on_disk([pair.row(tokenizer) for pair in pairs], run.scratch / part)
+        for part, pairs in (("train", train), ("eval", evaluation))
+    )
     trainer = DPOTrainer(
         model=model,
         args=args,
@@ -84,13 +80,12 @@ def main() -> None:
         eval_dataset=eval_rows,
         processing_class=tokenizer,
         peft_config=None if continues_adapter else get_peft_config(model_args),
-        callbacks=[ShowProgress("dpo")],
+        callbacks=[ShowProgress("dpo"), FixedOrder()],
     )
     trainer.remove_callback(PrinterCallback)
 
     # Train
     run.begin()
-    before = trainer.evaluate()
     result = trainer.train(resume_from_checkpoint=run.resume_from)
     after = trainer.evaluate()
 
@@ -110,12 +105,12 @@ def main() -> None:
         {
             "stage": "dpo",
             "train_loss": result.training_loss,
-            "eval_loss_before": before["eval_loss"],
+            "eval_loss_before": first_figure(trainer, "eval_loss"),
             "eval_loss": after["eval_loss"],
             "eval_preference_accuracy": after["eval_rewards/accuracies"],
-            "train_pairs": len(kept),
+            "train_pairs": len(train),
             "eval_pairs": len(evaluation),
-            "dropped_pairs": len(train) - len(kept),
+            "dropped_pairs": read - len(train) - len(evaluation),
             "steps": trainer.state.global_step,
             "processes": args.world_size,
             "seconds": result.metrics["train_runtime"],

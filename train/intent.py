@@ -29,10 +29,10 @@ from salesllm.errors import InputError, entry_point
 from salesllm.scoring.intent import SCHEMAS, IntentScorer, IntentSettings, encode_ending, install
 from salesllm.stats import proportion
 from salesllm.training.arguments import IntentArguments, parse_recipe, resolved
-from salesllm.training.callbacks import ShowProgress
+from salesllm.training.callbacks import FixedOrder, ShowProgress
 from salesllm.training.data import hold_out
 from salesllm.training.labels import read_labelled
-from salesllm.training.model import check_processes, quiet
+from salesllm.training.model import save_weights, start
 from salesllm.training.run import Run
 
 
@@ -40,9 +40,8 @@ from salesllm.training.run import Run
 def main() -> None:
     # Recipe
     data, args, model_args = parse_recipe((IntentArguments, TrainingArguments, ModelConfig))
-    quiet()
-    check_processes()
-    args.disable_tqdm = True
+    start(args)
+    args.restore_callback_states_from_checkpoint = True  # patience already spent
     settings = IntentSettings(data.language, SCHEMAS[data.schema], data.score, data.max_tokens)
     labels = list(settings.labels)
 
@@ -59,7 +58,14 @@ def main() -> None:
     except (OSError, ValueError) as error:
         problem = f"cannot load the encoder: {str(error).splitlines()[0].rstrip('.')}"
         raise InputError(problem, path=source, field="model_name_or_path") from None
-    install(model.config, settings)
+    config = model.config
+    room = config.max_position_embeddings
+    if "roberta" in config.model_type:  # counts its positions from behind the pad token's id
+        room -= config.pad_token_id + 1
+    if settings.max_tokens > room:
+        problem = f"{settings.max_tokens} is more than the {room} positions of the encoder"
+        raise InputError(problem, path=source, field="max_tokens", fix="Lower max_tokens")
+    install(config, settings)
     train_rows, eval_rows = (
         Dataset.from_list(
             [
@@ -91,7 +97,11 @@ def main() -> None:
         processing_class=tokenizer,
         data_collator=DataCollatorWithPadding(tokenizer),
         compute_metrics=lambda p: _figures(p.label_ids, np.argmax(p.predictions, -1)),
-        callbacks=[ShowProgress(f"intent {data.language}"), EarlyStoppingCallback(data.patience)],
+        callbacks=[
+            ShowProgress(f"intent {data.language}"),
+            FixedOrder(),
+            EarlyStoppingCallback(data.patience),
+        ],
     )
     trainer.remove_callback(PrinterCallback)
 
@@ -101,7 +111,7 @@ def main() -> None:
     validation = trainer.evaluate()
 
     # Save, and test what was saved
-    trainer.save_model(str(run.path))
+    save_weights(trainer, run.path)
     trainer.save_state()
     summary = {
         "stage": "intent",

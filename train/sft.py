@@ -23,16 +23,16 @@ from salesllm.errors import entry_point
 from salesllm.files import write_json
 from salesllm.scenario import read_scenarios
 from salesllm.training.arguments import CustomerArguments, parse_recipe, resolved
-from salesllm.training.callbacks import ShowProgress
+from salesllm.training.callbacks import FixedOrder, ShowProgress
 from salesllm.training.data import hold_out, preview_prompts
 from salesllm.training.model import (
     align_stops,
-    check_processes,
+    first_figure,
     greedy_replies,
     load_model,
     load_tokenizer,
-    quiet,
     save_customer,
+    start,
 )
 from salesllm.training.rows import sft_rows
 from salesllm.training.run import Run
@@ -42,9 +42,10 @@ from salesllm.training.run import Run
 def main() -> None:
     # Recipe
     data, args, model_args = parse_recipe((CustomerArguments, SFTConfig, ModelConfig))
-    quiet()
-    check_processes()
-    args.disable_tqdm = True
+    start(args)
+    args.eval_on_start = (
+        True  # evaluate() ahead of train() would leave its processes unsynchronised
+    )
     view = data.view
 
     # Data
@@ -64,9 +65,13 @@ def main() -> None:
             max_length=args.max_length or 1_000_000,
             view=view,
             scenarios=scenarios,
-            source=data.train_file,
+            source=source,
+            loss_on_all=data.loss_on == "all",
         )
-        for dialogues in (train, evaluation)
+        for dialogues, source in (
+            (train, data.train_file),
+            (evaluation, data.eval_file or data.train_file),
+        )
     )
 
     # Run folder: refused, resumed or begun
@@ -90,13 +95,12 @@ def main() -> None:
         eval_dataset=Dataset.from_list(eval_rows.rows),
         processing_class=tokenizer,
         peft_config=get_peft_config(model_args),
-        callbacks=[ShowProgress("sft")],
+        callbacks=[ShowProgress("sft"), FixedOrder()],
     )
     trainer.remove_callback(PrinterCallback)
 
     # Train
     run.begin()
-    before = trainer.evaluate()
     result = trainer.train(resume_from_checkpoint=run.resume_from)
     after = trainer.evaluate()
 
@@ -113,7 +117,7 @@ def main() -> None:
         {
             "stage": "sft",
             "train_loss": result.training_loss,
-            "eval_loss_before": before["eval_loss"],
+            "eval_loss_before": first_figure(trainer, "eval_loss"),
             "eval_loss": after["eval_loss"],
             "train_rows": len(rows.rows),
             "eval_rows": len(eval_rows.rows),

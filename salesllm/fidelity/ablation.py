@@ -79,7 +79,12 @@ class CustomerRecipe(ChatSpec):
 
 
 class SimulatedRecipe(Recipe):
-    """Dialogues that a customer of the recipe has already had, in a benchmark run."""
+    """Dialogues that a customer of the recipe has already had.
+
+    Attributes:
+        path: `dialogues.jsonl` of a benchmark run, in which the customer has the same name, or a
+            file of this customer's dialogues alone.
+    """
 
     customer: str
     path: Path
@@ -191,11 +196,23 @@ def prompt_versions(languages: Iterable[Language], prompts_dir: Path | None) -> 
     return {f"{prompt.language}/{prompt.name}": prompt.version for prompt in prompts}
 
 
-def generated_turns(path: Path) -> list[CustomerTurn]:
-    """The customer's own turns of simulated dialogues: all but an opener, which is scripted."""
+def generated_turns(path: Path, customer: str) -> list[CustomerTurn]:
+    """A customer's own turns of simulated dialogues: all but an opener, which is scripted.
+
+    A file of a benchmark run holds the dialogues of all its customers, named in their `context`.
+
+    Raises:
+        InputError: None of the dialogues is this customer's.
+    """
+    dialogues = read_dialogues(path)
+    own = [d for d in dialogues if d.context.get("customer", customer) == customer]
+    if not own:
+        names = ", ".join(sorted({str(d.context["customer"]) for d in dialogues}))
+        problem = f"no dialogue is of customer {customer!r}"
+        raise InputError(problem, path=path, field="simulated", fix=f"They are of: {names}")
     return [
         CustomerTurn(dialogue.id, dialogue.language, turn.text)
-        for dialogue in read_dialogues(path)
+        for dialogue in own
         for turn in dialogue.turns[1:]
         if turn.speaker is Speaker.CUSTOMER
     ]

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from salesllm.chat.base import Chat, Reply, Sampling
+from salesllm.chat.endpoint import EndpointError
 from salesllm.dialogue import Dialogue, Language, Message, Speaker, Turn, messages_for, strip_end
 from salesllm.errors import InputError
 from salesllm.scenario import Scenario
@@ -158,7 +159,7 @@ def predict(
         outcomes = _in_batches(chat, [m for m, _ in scenes], sampling, batch_size, advance)
     else:
         outcomes = asyncio.run(_at_once(chat, scenes, sampling, batch_size, advance))
-    failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    failures = [outcome for outcome in outcomes if isinstance(outcome, EndpointError)]
     if failures and len(failures) == len(outcomes):
         raise InputError(f"every call failed, the first with: {failures[0]}", field="customers")
     return [_prediction(t, outcome) for t, outcome in zip(targets, outcomes, strict=True)]
@@ -170,11 +171,11 @@ def _in_batches(
     sampling: Sampling,
     batch_size: int,
     advance: Callable[[int], object],
-) -> list[Reply | Exception]:
+) -> list[Reply | EndpointError]:
     """Longest prompts first: alike in length, a batch has little padding; memory runs out early."""
     sizes = [sum(len(message["content"]) for message in prompt) for prompt in prompts]
     order = sorted(range(len(prompts)), key=lambda i: -sizes[i])
-    outcomes: dict[int, Reply | Exception] = {}
+    outcomes: dict[int, Reply | EndpointError] = {}
     for start in range(0, len(order), batch_size):
         batch = order[start : start + batch_size]
         replies = chat.generate([prompts[i] for i in batch], sampling)
@@ -189,16 +190,14 @@ async def _at_once(
     sampling: Sampling,
     limit: int,
     advance: Callable[[int], object],
-) -> list[Reply | Exception]:
+) -> list[Reply | EndpointError]:
     slots = asyncio.Semaphore(limit)
 
-    async def one(messages: Sequence[Message], scenario: Scenario | None) -> Reply | Exception:
+    async def one(messages: Sequence[Message], scenario: Scenario | None) -> Reply | EndpointError:
         async with slots:
             try:
                 return await chat.reply(messages, sampling, scenario)
-            except InputError:
-                raise
-            except Exception as error:
+            except EndpointError as error:
                 return error
             finally:
                 advance(1)
@@ -206,8 +205,8 @@ async def _at_once(
     return await asyncio.gather(*(one(*scene) for scene in scenes))
 
 
-def _prediction(target: Target, outcome: Reply | Exception) -> Prediction:
-    if isinstance(outcome, Exception):
+def _prediction(target: Target, outcome: Reply | EndpointError) -> Prediction:
+    if isinstance(outcome, EndpointError):
         return Prediction(target, None, error=f"{type(outcome).__name__}: {outcome}")
     text, ended = strip_end(outcome.text)
     return Prediction(target, text.strip(), ended, outcome.finish_reason)

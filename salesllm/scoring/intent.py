@@ -23,15 +23,11 @@ SCHEMAS: dict[str, dict[str, float]] = {
 Layout = Literal["salesllm", "saleintent"]
 
 _TAGS: dict[tuple[Layout, Language], dict[Speaker, str]] = {
-    ("salesllm", "en"): {Speaker.SALESPERSON: "salesperson: ", Speaker.CUSTOMER: "customer: "},
+    ("salesllm", "en"): {Speaker.SALESPERSON: "salesperson:", Speaker.CUSTOMER: "customer:"},
     ("salesllm", "zh"): {Speaker.SALESPERSON: "销售：", Speaker.CUSTOMER: "客户："},
-} | {
-    ("saleintent", language): {
-        Speaker.SALESPERSON: "[ASSISTANT] ",
-        Speaker.CUSTOMER: "[USER] ",
-    }
-    for language in ("en", "zh")
-}  # type: ignore[assignment]
+    ("saleintent", "en"): {Speaker.SALESPERSON: "[ASSISTANT]", Speaker.CUSTOMER: "[USER]"},
+    ("saleintent", "zh"): {Speaker.SALESPERSON: "[ASSISTANT]", Speaker.CUSTOMER: "[USER]"},
+}
 
 
 @dataclass(frozen=True)
@@ -70,25 +66,39 @@ def encode_ending(
 
     Truncation drops the beginning. With the `salesllm` layout the kept part starts at a turn
     unless the last turn alone is too long, which then keeps its tag and its own end.
+
+    Raises:
+        InputError: The tokenizer is not an encoder's, or `max_tokens` leaves no room for a turn.
     """
+    first, last = tokenizer.cls_token_id, tokenizer.sep_token_id  # <s> and </s> in RoBERTa's
+    if first is None or last is None:
+        raise InputError(
+            "the tokenizer marks no start and end of a text",
+            path=tokenizer.name_or_path,
+            field="model_name_or_path",
+            fix="Take an encoder of the BERT or RoBERTa kind",
+        )
     tags = _TAGS[settings.layout, settings.language]
-    budget = settings.max_tokens - tokenizer.num_special_tokens_to_add()
     pieces: list[tuple[list[int], list[int]]] = []
     for turn in turns:
         tag = tokenizer.encode(tags[turn.speaker], add_special_tokens=False)
-        text = tokenizer.encode(strip_end(turn.text)[0] + "\n", add_special_tokens=False)
+        said = strip_end(turn.text)[0].strip()
+        text = tokenizer.encode(f" {said}\n", add_special_tokens=False)
         pieces.append((tag, text))
-    if settings.layout == "saleintent":
-        flat = [token for tag, text in pieces for token in (*tag, *text)]
-        return list(tokenizer.build_inputs_with_special_tokens(flat[-budget:]))
+    budget = settings.max_tokens - 2
+    if budget <= max(len(tag) for tag, _ in pieces):
+        problem = f"{settings.max_tokens} tokens have no room for a turn"
+        raise InputError(problem, field="max_tokens", fix="Raise max_tokens")
     kept: list[int] = []
-    for tag, text in reversed(pieces):
-        if len(tag) + len(text) + len(kept) > budget:
-            if not kept:
-                kept = tag + text[len(tag) - budget :]
-            break
-        kept = tag + text + kept
-    return list(tokenizer.build_inputs_with_special_tokens(kept))
+    if settings.layout == "saleintent":
+        kept = [token for tag, text in pieces for token in (*tag, *text)][-budget:]
+    else:
+        for tag, text in reversed(pieces):
+            if len(tag) + len(text) + len(kept) > budget:
+                kept = kept or tag + text[len(tag) - budget :]
+                break
+            kept = tag + text + kept
+    return [first, *kept, last]
 
 
 class IntentScorer:
@@ -109,6 +119,7 @@ class IntentScorer:
         Raises:
             InputError: It is no such checkpoint, or reads another language.
         """
+        import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         try:
@@ -120,7 +131,7 @@ class IntentScorer:
         settings = _settings(model.config, path, language)
         if language is not None and settings.language != language:
             raise InputError(f"this scorer reads {settings.language}, not {language}", path=path)
-        return cls(model, tokenizer, settings)
+        return cls(model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, settings)
 
     def score(self, dialogues: Sequence[Dialogue], batch_size: int = 32) -> list[IntentScore]:
         """Scores dialogues, batched by length, in the order given.
@@ -166,10 +177,11 @@ def install(config: Any, settings: IntentSettings) -> None:
 
 
 def _settings(config: Any, path: str | Path, language: Language | None) -> IntentSettings:
-    saved = getattr(config, "salesllm_intent", None)
-    if saved is not None:
-        return IntentSettings(**saved)
     labels = [config.id2label[i] for i in range(len(config.id2label))]
+    saved = getattr(config, "salesllm_intent", None)
+    if saved is not None:  # config.json sorts its keys: the order is id2label's
+        worth = {label: saved["labels"][label] for label in labels}
+        return IntentSettings(**saved | {"labels": worth})
     if set(labels) != set(SCHEMAS["saleintent"]):
         raise InputError(
             f"its labels are {', '.join(labels)}, and nothing says what they are worth",

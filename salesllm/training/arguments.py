@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -28,7 +30,8 @@ class RunArguments:
 
     def __post_init__(self) -> None:
         for f in fields(self):  # `--eval_file none` takes back what the recipe names
-            if isinstance(value := getattr(self, f.name), str) and value.lower() in ("none", ""):
+            value = getattr(self, f.name)
+            if f.default is None and isinstance(value, str) and value.lower() in ("none", ""):
                 setattr(self, f.name, None)
         if not 0 <= self.eval_share < 1:
             raise InputError(f"{self.eval_share} is not in [0, 1)", field="eval_share")
@@ -51,10 +54,18 @@ class CustomerArguments(RunArguments):
     )
     prompts_dir: str | None = field(default=None, metadata={"help": "folder of your own prompts"})
     mark_end: bool = field(default=True, metadata={"help": "teach the end-of-dialogue marker"})
+    loss_on: str = field(
+        default="own", metadata={"help": "own turns, or all tokens as in pretraining"}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_choices(self, {"script_style": ("script", "brief"), "viewpoint": tuple(Speaker)})
+        choices: dict[str, Sequence[str]] = {
+            "script_style": ("script", "brief"),
+            "viewpoint": tuple(Speaker),
+            "loss_on": ("own", "all"),
+        }
+        _check_choices(self, choices)
 
     @property
     def view(self) -> View:
@@ -106,13 +117,12 @@ def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tu
     Raises:
         InputError: An unknown key (with the nearest known one) or a value that does not fit.
     """
-    import sys
-
     from trl import TrlParser
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     known = {f.name for cls in types for f in fields(cls)}
     path: Path | None = None
+    lines: dict[str, int] = {}
     if "--config" in arguments:
         position = arguments.index("--config") + 1
         if position == len(arguments):
@@ -126,20 +136,33 @@ def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tu
         name = word.removeprefix("--").partition("=")[0].replace("-", "_")
         if word.startswith("--") and name.removeprefix("no_") not in {*known, "help", "config"}:
             raise unknown_key(name, known, "the command line", None)
+        lines.pop(name, None)  # given on the command line, so no line of the file is to blame
     parser = TrlParser(list(types))
-    parser.error = _argument_error(path)
+    parser.error = _argument_error
     try:
-        return parser.parse_args_and_config(args=arguments)
+        parts: tuple[Any, ...] = parser.parse_args_and_config(args=arguments)
+        if any(getattr(part, "model_name_or_path", "") is None for part in parts):
+            raise InputError("is missing", field="model_name_or_path", fix=_GIVE)
+    except InputError as error:
+        line = lines.get(error.field or "")
+        raise InputError(
+            error.problem, path=path, line=line, field=error.field, fix=error.fix
+        ) from None
     except (TypeError, ValueError) as error:
         raise InputError(str(error).splitlines()[0].rstrip("."), path=path) from None
+    return parts
 
 
-def _argument_error(path: Path | None) -> Any:
-    def error(message: str) -> None:
-        fix = "Give it in the recipe or on the command line"
-        raise InputError(message, path=path, fix=fix if "required" in message else None)
+_GIVE = "Give it in the recipe or on the command line"
 
-    return error
+
+def _argument_error(message: str) -> None:
+    """Stands in for `ArgumentParser.error`, which would print the usage of all 300 arguments."""
+    if match := re.match(r"argument --(\w+)\S*: (.*)", message):
+        raise InputError(match[2], field=match[1], fix="Correct it")
+    if match := re.search(r"arguments are required: --(\w+)", message):
+        raise InputError("is missing", field=match[1], fix=_GIVE)
+    raise InputError(message)
 
 
 def resolved(*parts: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Progress of a training run: a bar on a terminal, a plain line now and then elsewhere."""
+"""What happens beside the steps of a training run: its progress shown, its data order fixed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,32 @@ import sys
 import time
 from typing import Any
 
+import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from transformers import TrainerCallback
+from transformers.trainer_pt_utils import LengthGroupedSampler
+
+
+class FixedOrder(TrainerCallback):
+    """Makes an epoch's order of rows follow from (seed, epoch) alone.
+
+    Left to itself, length grouping draws the order from the global random state, which differs
+    after a resume, and groups by the batch of one process; and a resumed run of several processes
+    repeats the first epoch's order. Rows would be seen twice and others never.
+    """
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        epoch = int(state.epoch)
+        batches = kwargs["train_dataloader"].batch_sampler
+        while hasattr(batches, "batch_sampler"):  # accelerate's wrapper for several processes
+            batches = batches.batch_sampler
+        sampler = batches.sampler
+        if isinstance(sampler, LengthGroupedSampler):
+            step = args.train_batch_size * args.gradient_accumulation_steps
+            sampler.batch_size = step * args.world_size
+            sampler.generator = torch.Generator().manual_seed(args.seed + epoch)
+        elif hasattr(sampler, "set_epoch"):
+            sampler.set_epoch(epoch)
 
 
 class ShowProgress(TrainerCallback):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from salesllm.dialogue import Dialogue, Message
 from salesllm.errors import InputError
 from salesllm.scenario import Scenario
 from salesllm.training.arguments import RunArguments
 from salesllm.training.rows import View
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 T = TypeVar("T")
 
@@ -40,6 +45,23 @@ def hold_out(
         [row for i, row in enumerate(train) if i not in held],
         [row for i, row in enumerate(train) if i in held],
     )
+
+
+def on_disk(rows: list[dict[str, Any]], folder: Path) -> Dataset:
+    """A dataset that all processes read from one folder, where TRL puts what it adds to it.
+
+    Of a dataset in memory every process has a temporary folder of its own, and the reference
+    log-probabilities that one process writes are not found by the others.
+    """
+    from accelerate import PartialState
+    from datasets import Dataset
+
+    state = PartialState()
+    if state.is_main_process:
+        shutil.rmtree(folder, ignore_errors=True)
+        Dataset.from_list(rows).save_to_disk(folder)
+    state.wait_for_everyone()
+    return Dataset.load_from_disk(str(folder))
 
 
 def preview_prompts(

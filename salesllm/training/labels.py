@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -10,6 +10,9 @@ from pydantic import ValidationError
 from salesllm.dialogue import Dialogue, validation_error
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl
+
+LABEL_OF_OUTCOME = {"bought": "buy", "declined": "not"}
+"""Recorded outcomes as labels of the schema `binary`."""
 
 
 class LabelledDialogue(Dialogue):
@@ -43,3 +46,12 @@ def read_labelled(
                              fix="Keep one language a file")  # fmt: skip
         result.append(record)
     return result
+
+
+def label_outcomes(dialogues: Iterable[Dialogue]) -> list[LabelledDialogue]:
+    """Labels of the schema `binary` from recorded outcomes; dialogues without one are left out."""
+    return [
+        LabelledDialogue(**d.model_dump(), label=LABEL_OF_OUTCOME[d.outcome])
+        for d in dialogues
+        if d.outcome
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,34 +17,41 @@ from salesllm.training.run import CUSTOMER
 from salesllm.training.template import install, render_ids
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainingArguments
     from trl import ModelConfig
 
 
-def quiet() -> None:
-    """Leaves the progress display to ours."""
-    import datasets
-    import transformers
-
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    datasets.disable_progress_bars()
+_ACCELERATE = "ACCELERATE_MIXED_PRECISION"  # every process of `accelerate launch` has it
 
 
-def check_processes() -> None:
-    """Fails where a launcher was told of several processes and started one.
+def start(args: TrainingArguments) -> None:
+    """What every training script does first: quiet, seeded, on as many processes as were asked.
+
+    Seeded here because an adapter or a classifier's head gets its first weights before the trainer
+    is there to set the seed.
 
     Raises:
         InputError: `accelerate launch` set up fewer processes than `--num_processes`.
     """
+    import datasets
+    import transformers
     from accelerate import PartialState
 
-    state = PartialState()
-    wanted = int(os.environ.get("WORLD_SIZE", 1))
-    if state.num_processes != wanted:
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers|trl")
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    datasets.disable_progress_bars()
+    args.disable_tqdm = True
+    transformers.set_seed(args.seed)
+    wanted = os.environ.get("WORLD_SIZE", "1")
+    # Told of several CPU processes, `accelerate launch` may start one; this is all it leaves then.
+    if "MASTER_ADDR" in os.environ and "WORLD_SIZE" not in os.environ and _ACCELERATE in os.environ:
+        wanted = "several"
+    if (there := str(PartialState().num_processes)) != wanted:
         raise InputError(
-            f"{wanted} processes were launched but {state.num_processes} take part",
-            fix="Use accelerate_configs/cpu.yaml (distributed_type MULTI_GPU with use_cpu)",
+            f"{wanted} processes were asked for but {there} takes part",
+            fix="Launch with accelerate_configs/cpu.yaml (distributed_type MULTI_GPU and use_cpu)",
         )
 
 
@@ -121,16 +129,23 @@ def align_stops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> N
         setattr(model.config, name, value)
 
 
+def save_weights(trainer: Any, output_dir: Path) -> None:
+    """Saves weights, config and tokenizer, and nothing that must be unpickled."""
+    trainer.save_model(str(output_dir))
+    if trainer.is_world_process_zero():
+        # A pickle and a card that says nothing of this project: neither belongs in a checkpoint.
+        for name in ("training_args.bin", "README.md"):
+            (output_dir / name).unlink(missing_ok=True)
+
+
 def save_customer(trainer: Any, output_dir: Path, *, stage: str, view: View, base: str) -> None:
     """Saves weights, tokenizer with the serving template, and how to show it a dialogue."""
-    trainer.save_model(str(output_dir))
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    model.config.use_cache = True  # which training turns off
+    save_weights(trainer, output_dir)
     if not trainer.is_world_process_zero():
         return
-    model = trainer.accelerator.unwrap_model(trainer.model)
     model.generation_config.save_pretrained(output_dir)
-    # A pickle and a card that says nothing of this project: neither belongs in a checkpoint.
-    for name in ("training_args.bin", "README.md"):
-        (output_dir / name).unlink(missing_ok=True)
     card = {"stage": stage, "base": base, "end_marker": END_MARKER, **asdict(view)}
     write_json(output_dir / CUSTOMER, card)
 
@@ -149,6 +164,11 @@ def read_customer(folder: str | Path) -> dict[str, Any]:
             fix="Train one with train/sft.py and name its output_dir",
         )
     return dict(read_json(Path(folder) / CUSTOMER))
+
+
+def first_figure(trainer: Any, name: str) -> float:
+    """The first value that a run logged under a name; a resumed run remembers it."""
+    return float(next(row[name] for row in trainer.state.log_history if name in row))
 
 
 def greedy_replies(

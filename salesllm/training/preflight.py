@@ -118,6 +118,7 @@ def _sft(argv: Sequence[str]) -> tuple[PreTrainedTokenizerBase, Rows, Figures]:
         view=data.view,
         scenarios=scenarios,
         source=data.train_file,
+        loss_on_all=data.loss_on == "all",
     )
     total = sum(len(row["input_ids"]) for row in rows.rows)
     figures = [

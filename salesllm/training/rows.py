@@ -86,8 +86,9 @@ def sft_rows(
     view: View,
     scenarios: Mapping[str, Scenario] | None = None,
     source: str | Path = "",
+    loss_on_all: bool = False,
 ) -> Rows:
-    """One row a dialogue, with loss on the model's own side only.
+    """One row a dialogue, with loss on the model's own side only, unless on all tokens.
 
     A dialogue over `max_length` tokens loses its oldest turns, never its script nor its ending:
     how a sale ends is what CustomerLM must learn.
@@ -108,7 +109,7 @@ def sft_rows(
         if len(ids) > max_length:
             result.unsupervised += 1
             continue
-        result.rows.append({"input_ids": ids, "labels": labels})
+        result.rows.append({"input_ids": ids, "labels": list(ids) if loss_on_all else labels})
     if not result.rows:
         raise InputError(
             f"no dialogue of {result.unsupervised} keeps a supervised token in {max_length} tokens",
@@ -161,6 +162,28 @@ def fits(pair: Preference, tokenizer: PreTrainedTokenizerBase, max_length: int |
     row = pair.row(tokenizer)
     lengths = [len(tokenizer.encode(row["prompt"] + row[s])) for s in ("chosen", "rejected")]
     return max(lengths) <= max_length
+
+
+def fitting(
+    pairs: Sequence[Preference],
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int | None,
+    source: str | Path,
+) -> list[Preference]:
+    """The pairs that fit.
+
+    Raises:
+        InputError: None of them does.
+    """
+    kept = [pair for pair in pairs if fits(pair, tokenizer, max_length)]
+    if not kept:
+        raise InputError(
+            f"none of {len(pairs)} pair(s) fits into {max_length} tokens",
+            path=source,
+            field="max_length",
+            fix="Raise max_length",
+        )
+    return kept
 
 
 def read_preferences(path: str | Path) -> list[Preference]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -29,7 +31,8 @@ class Run:
     command continues an unfinished run from its last whole checkpoint.
 
     Raises:
-        InputError: The folder holds a finished run, or an unfinished one of another recipe.
+        InputError: The folder holds a finished run, an unfinished one of another recipe, or the
+            base itself.
     """
 
     def __init__(
@@ -43,6 +46,12 @@ class Run:
     ) -> None:
         self.path = Path(output_dir)
         self.is_main = is_main
+        if (base := recipe.get("model_name_or_path")) and Path(
+            base
+        ).resolve() == self.path.resolve():
+            problem = "the output folder is the base's own, which the run would write over"
+            fix = "Choose another output_dir"
+            raise InputError(problem, path=self.path, field="output_dir", fix=fix)
         data = {name: sha256(path) for name, path in files.items() if path}
         self.record: dict[str, Any] = {"recipe": _plain(recipe), "data_sha256": data}
         self.overwrite = overwrite
@@ -75,41 +84,59 @@ class Run:
             )
         return last_checkpoint(self.path)
 
+    @property
+    def scratch(self) -> Path:
+        """For what the processes of the run share; gone when it finishes."""
+        return self.path / ".scratch"
+
     def begin(self) -> None:
         """Writes `run.json`: from here on the folder holds this run."""
         if not self.is_main:
             return
         if self.overwrite:
             _clear(self.path)
+        os.environ.setdefault("WANDB_DIR", str(self.path))  # a tracker's files belong to the run
+        os.environ.setdefault("WANDB_PROJECT", "salesllm")
         seed = self.record["recipe"].get("seed")
         write_json(self.path / RECORD, {**self.record, **provenance(seed=seed)})
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Writes `summary.json`, which marks the run as finished."""
         if self.is_main:
+            shutil.rmtree(self.scratch, ignore_errors=True)
             write_json(self.path / SUMMARY, _plain(summary))
 
 
 def last_checkpoint(folder: Path) -> str | None:
     """The newest `checkpoint-N` that was saved whole.
 
-    A save is not atomic; `trainer_state.json` is written last, so a folder without it is torn.
+    A save is not atomic; `trainer_state.json` is written last, so a folder without it, or with a
+    part of it, is torn.
     """
     found = [
         (int(match[1]), path)
         for path in folder.glob("checkpoint-*")
         if (match := re.fullmatch(r"checkpoint-(\d+)", path.name))
-        and (path / "trainer_state.json").is_file()
+        and _is_json(path / "trainer_state.json")
     ]
     return str(max(found)[1]) if found else None
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _clear(folder: Path) -> None:
     """Removes what a training run wrote here, and nothing else."""
     if not (folder / RECORD).exists() and not (folder / SUMMARY).exists():
         return
-    for name in (RECORD, SUMMARY, CUSTOMER):
-        (folder / name).unlink(missing_ok=True)
+    for pattern in (RECORD, SUMMARY, CUSTOMER, "model*.safetensors*", "adapter_*"):
+        for file in folder.glob(pattern):
+            file.unlink()
     for checkpoint in folder.glob("checkpoint-*"):
         shutil.rmtree(checkpoint)
 

@@ -33,17 +33,20 @@ def install(tokenizer: PreTrainedTokenizerBase, source: str) -> None:
         source: Where the tokenizer came from, for the message.
 
     Raises:
-        InputError: The vocabulary lacks the ChatML tokens, or there is no pad token of its own.
+        InputError: There is no chat template (LoRA leaves the embeddings of tokens that the base
+            never saw as they are), the vocabulary lacks the ChatML tokens, or there is no pad
+            token of its own.
     """
     vocabulary = tokenizer.get_vocab()
     missing = [token for token in (START, END_OF_TURN) if token not in vocabulary]
-    if missing:
+    if missing or tokenizer.chat_template is None:
         had = "no chat template" if tokenizer.chat_template is None else "another chat template"
+        lacks = f" and lacks {' and '.join(missing)}" if missing else ": it was not taught turns"
         raise InputError(
-            f"the tokenizer has {had} and lacks {' and '.join(missing)}",
+            f"the tokenizer has {had}{lacks}",
             path=source,
             field="model_name_or_path",
-            fix="Take a base with ChatML tokens (Qwen3, SmolLM2-Instruct), or add them to it",
+            fix="Take a base that speaks ChatML (Qwen3, SmolLM2-Instruct), or teach it to first",
         )
     if tokenizer.pad_token_id is None or tokenizer.pad_token == END_OF_TURN:
         problem = (

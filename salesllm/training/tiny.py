@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from salesllm.dialogue import END_MARKER, Dialogue, Language
-from salesllm.scenario import Scenario
+from salesllm.catalog import Split
+from salesllm.dialogue import END_MARKER, Dialogue, Language, write_dialogues
+from salesllm.scenario import Scenario, write_scenarios
 from salesllm.scenarios.scripts import customer_script
+from salesllm.training.labels import label_outcomes
 from salesllm.training.template import END_OF_TURN, SERVING, START
 
 if TYPE_CHECKING:
@@ -154,3 +156,42 @@ def make(dialogues: Sequence[Dialogue], scenarios: Sequence[Scenario], folder: s
         texts = corpus([d for d in dialogues if d.language == language])
         if texts:
             new_encoder(language, texts, folder / f"encoder_{language}")
+
+
+def prepare(folder: str | Path, *, seed: int = 0) -> None:
+    """Writes everything that the tiny recipes start from: sample data and untrained models.
+
+    The files share neither scenarios nor dialogues: `train`, `rollout_scenarios` (for preference
+    pairs), `detector` (for the ablation's detector) and the intent training rows come from the
+    catalogue's train split; `test` and the intent test rows from its test split, whose products
+    and phrasings no training file has.
+    """
+    folder = Path(folder)
+    train = _draw("train", 600, seed)
+    test = _draw("test", 60, seed + 1)
+    detector = _draw("train", 250, seed + 2)
+    rollout = _draw("train", 60, seed + 3)
+    intent = {"train": _draw("train", 1000, seed + 4), "test": _draw("test", 250, seed + 5)}
+    sets = {"train": train, "test": test, "detector": detector, "rollout": rollout}
+    for name, (scenarios, dialogues) in sets.items():
+        write_scenarios(folder / f"{name}_scenarios.jsonl", scenarios)
+        if name != "rollout":
+            write_dialogues(folder / f"{name}.jsonl", dialogues)
+    for part, (_, dialogues) in intent.items():
+        for language in get_args(Language):
+            rows = label_outcomes(d for d in dialogues if d.language == language)
+            write_dialogues(folder / f"intent_{part}_{language}.jsonl", rows)
+    make(train[1], train[0], folder)
+
+
+def _draw(split: Split, count: int, seed: int) -> tuple[list[Scenario], list[Dialogue]]:
+    """`count` scenarios a language, with one dialogue each."""
+    from salesllm.scenarios.grammar import sample_dialogues
+    from salesllm.scenarios.sampling import sample_scenarios
+
+    scenarios = [
+        scenario
+        for language in get_args(Language)
+        for scenario in sample_scenarios(language, count, seed=seed, split=split)
+    ]
+    return scenarios, sample_dialogues(scenarios, seed=seed, split=split)

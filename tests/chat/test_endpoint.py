@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import subprocess
 import sys
 import time
@@ -40,6 +41,7 @@ def impatient(loopback: Loopback, **settings: object) -> EndpointChat:
 def test_what_is_sent_and_what_comes_back(loopback: Loopback) -> None:
     reply = ask(EndpointChat("m", loopback.url + "/", name="shown"))
     assert reply == Reply("I heard: 多少钱 <b>", Usage(11, 5), "stop")
+    seed = loopback.requests[0].pop("seed")
     assert loopback.requests == [
         {
             "model": "m",
@@ -47,12 +49,19 @@ def test_what_is_sent_and_what_comes_back(loopback: Loopback) -> None:
             "temperature": 0.8,
             "top_p": 0.99,
             "max_tokens": 2048,
-            "seed": 3,
         }
     ]
     assert "Authorization" not in loopback.headers[0]
     ask(EndpointChat("m", loopback.url), Sampling())
     assert "seed" not in loopback.requests[1]
+    chat = EndpointChat("m", loopback.url)
+    ask(chat)
+    ask(chat, Sampling(seed=4))
+    asyncio.run(chat.reply(SAID[:2], Sampling(seed=3)))
+    same, other_seed, other_prompt = (request["seed"] for request in loopback.requests[2:])
+    assert seed == same
+    assert len({seed, other_seed, other_prompt}) == 3
+    assert 0 <= seed < 2**31
 
 
 @pytest.mark.parametrize(
@@ -108,10 +117,11 @@ def test_a_refusal_is_final_and_says_what_the_server_said(loopback: Loopback, st
 
 
 def test_nobody_listens() -> None:
-    with Loopback() as gone:
-        url = gone.url
-    with pytest.raises(EndpointError, match="the connection failed"):
-        ask(EndpointChat("m", url, retries=1, backoff=0.01))
+    with socket.socket() as taken:  # so that nobody else can listen there meanwhile
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(EndpointError, match="the connection failed"):
+            ask(EndpointChat("m", url, retries=1, backoff=0.01))
 
 
 def test_empty_and_filtered_answers_are_answers(loopback: Loopback) -> None:

@@ -110,7 +110,7 @@ def test_simulated_dialogues_have_their_own_rate(
 ) -> None:
     simulated = make_dialogues("en", 10, seed=5)
     write_dialogues(tmp_path / "dialogues.jsonl", simulated)
-    turns = generated_turns(tmp_path / "dialogues.jsonl")
+    turns = generated_turns(tmp_path / "dialogues.jsonl", "mine")
     assert len(turns) == 30  # the four customer turns of each, less the scripted opener
     assert simulated[0].turns[0].text not in [t.text for t in turns if t.dialogue_id == "en-5-0"]
     detector, targets = detector_for(make_dialogues), find_targets(make_dialogues("en", 3, seed=2))
@@ -119,6 +119,21 @@ def test_simulated_dialogues_have_their_own_rate(
     inversion = summary["customers"]["mine"]["en"]["role_inversion"]
     assert inversion["simulated"] == detector.inversion_rate(turns).as_dict("rate", "turns")
     assert inversion["predicted"]["turns"] == 9
+
+
+def test_a_benchmark_file_holds_several_customers(
+    make_dialogues: MakeDialogues, tmp_path: Path
+) -> None:
+    path, dialogues = tmp_path / "dialogues.jsonl", make_dialogues("en", 4, seed=5)
+    named = [
+        d.model_copy(update={"context": {"customer": "ours" if i else "theirs"}})
+        for i, d in enumerate(dialogues)
+    ]
+    write_dialogues(path, named)
+    assert {t.dialogue_id for t in generated_turns(path, "theirs")} == {dialogues[0].id}
+    assert {t.dialogue_id for t in generated_turns(path, "ours")} == {d.id for d in dialogues[1:]}
+    with pytest.raises(InputError, match=r"no dialogue is of customer 'mine'.*ours, theirs"):
+        generated_turns(path, "mine")
 
 
 def test_the_table_shows_floor_intervals_detector_and_the_papers_rows(
@@ -202,11 +217,3 @@ def test_a_finished_run_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
 def test_recipes_that_cannot_be_run(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         recipe(**changes)
-
-
-def test_recipes_of_the_repository_are_valid() -> None:
-    from salesllm.recipe import load_recipe
-
-    folder = Path(__file__).parents[2] / "recipes" / "ablation"
-    names = {load_recipe(AblationRecipe, ["--config", str(p)]).name for p in folder.glob("*.yaml")}
-    assert len(names) == 2

@@ -3,6 +3,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from salesllm.chat.base import Reply, Sampling
+from salesllm.chat.endpoint import EndpointError
 from salesllm.dialogue import Dialogue, Message, Speaker
 from salesllm.errors import InputError
 from salesllm.fidelity.predict import find_targets, predict
@@ -53,7 +54,7 @@ class Endpoint:
     ) -> Reply:
         last = messages[-1]["content"]
         if self.fails(last):
-            raise ConnectionError("reset by peer")
+            raise EndpointError("reset by peer")
         return Reply(f"so {last} [END]")
 
 
@@ -116,7 +117,7 @@ def test_a_failed_call_is_no_prediction() -> None:
     first, second = predict(
         Endpoint(lambda last: last == "hello"), find_targets([TALK]), None, prompt_of, GREEDY
     )
-    assert (first.text, first.error) == (None, "ConnectionError: reset by peer")
+    assert (first.text, first.error) == (None, "EndpointError: reset by peer")
     assert (second.text, second.error) == ("so or 45", None)
 
 

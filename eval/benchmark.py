@@ -1,0 +1,47 @@
+"""The benchmark: salespeople x customers x scenarios (Table 10).
+
+    python eval/benchmark.py --config recipes/benchmark/tiny.yaml
+
+Other scenarios, another folder:
+
+    python eval/benchmark.py --config recipes/benchmark/tiny.yaml \
+        --scenarios data/scenarios/mine.jsonl --output_dir outputs/benchmark/mine
+
+Stopped, killed or short of some dialogues? The same command continues: what is finished is never
+run again. Writes to `output_dir`: `journal.jsonl` as it goes; at the end `dialogues.jsonl`,
+`scores.jsonl` (a row a dialogue, with the evidence) and `summary.json`. The exit code is 1 when a
+speaker or the judge broke down in some dialogues.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+from salesllm.benchmark.recipe import BenchmarkRecipe
+from salesllm.benchmark.run import run_benchmark
+from salesllm.benchmark.summary import table_of
+from salesllm.errors import entry_point
+from salesllm.recipe import load_recipe
+
+
+@entry_point
+def main() -> None:
+    recipe = load_recipe(BenchmarkRecipe, doc=__doc__)
+    console = Console()
+    try:
+        summary = run_benchmark(recipe, console)
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command continues.", markup=False)
+        sys.exit(130)
+    console.print(table_of(summary))
+    for note in summary["notes"]:
+        console.print(f"- {note}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"Everything is in {recipe.output_dir}", markup=False, soft_wrap=True)
+    if summary["incomplete"]:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Salespeople x customers x scenarios: simulated, scored, summed up."""

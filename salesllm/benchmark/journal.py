@@ -1,0 +1,134 @@
+"""The journal of a run: append-only, one synced line an event, so that nothing is ever redone."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from salesllm.errors import InputError
+
+
+class Cell(NamedTuple):
+    """One dialogue of a run: who talks to whom about what."""
+
+    salesperson: str
+    customer: str
+    scenario: str
+
+
+class Journal:
+    """What a run has done so far. The latest line of a kind and cell is the one that holds.
+
+    Only line offsets are kept in memory, so a journal of any length can be read back.
+
+    Args:
+        path: Made if it does not exist.
+        header: What makes the run what it is. It is the first line; a journal with another one
+            belongs to another run.
+        anew: Throw away whatever is there.
+
+    Raises:
+        InputError: The journal is another run's, is damaged other than by a torn last line, or
+            another process is writing to it.
+    """
+
+    def __init__(self, path: Path, header: Mapping[str, Any], *, anew: bool = False) -> None:
+        self.path = path
+        self._latest: dict[tuple[str, Cell], tuple[int, bool]] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a+b")
+        try:
+            self._lock()
+            if anew:
+                self._file.truncate(0)
+            self._load(json.loads(json.dumps(header)))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def append(self, kind: str, cell: Cell, *, ok: bool, **content: Any) -> None:
+        """Writes a line and waits until the disk has it.
+
+        Args:
+            ok: False marks a failure, which is kept for the record and tried again later.
+        """
+        offset = self._write({"kind": kind, "cell": cell, "ok": ok, **content})
+        self._latest[kind, cell] = offset, ok
+
+    def done(self, kind: str, cell: Cell) -> bool:
+        return self._latest.get((kind, cell), (0, False))[1]
+
+    def get(self, kind: str, cell: Cell) -> dict[str, Any] | None:
+        """The latest line, failures included; None where there is none."""
+        if (kind, cell) not in self._latest:
+            return None
+        self._file.seek(self._latest[kind, cell][0])
+        return dict(json.loads(self._file.readline()))
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            problem, fix = "another process is running this benchmark", "Wait for it, or stop it"
+            raise InputError(problem, path=self.path, fix=fix) from None
+
+    def _load(self, header: dict[str, Any]) -> None:
+        self._file.seek(0)
+        offset = 0
+        for number, line in enumerate(self._file, start=1):
+            if not line.endswith(b"\n"):  # the process was killed while writing it
+                self._file.truncate(offset)
+                break
+            try:
+                entry = json.loads(line)
+                if number == 1:
+                    changed = list(_changes(entry["header"], header))
+                else:
+                    self._latest[entry["kind"], Cell(*entry["cell"])] = offset, entry["ok"]
+            except (ValueError, TypeError, KeyError):
+                problem, fix = "not a line of a journal", "Remove the line"
+                raise InputError(problem, path=self.path, line=number, fix=fix) from None
+            if number == 1 and changed:
+                raise InputError(
+                    f"the folder holds another run: {changed[0]}",
+                    path=self.path,
+                    fix="Choose another output_dir, or pass --overwrite true to start anew",
+                )
+            offset += len(line)
+        if offset == 0:
+            self._write({"header": header})
+
+    def _write(self, entry: Mapping[str, Any]) -> int:
+        offset = self._file.seek(0, os.SEEK_END)
+        self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return offset
+
+
+def _changes(old: Any, new: Any, key: str = "") -> Iterator[str]:
+    """Every difference of two JSON values, as a phrase."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in dict.fromkeys([*old, *new]):
+            inner = f"{key}.{name}" if key else name
+            yield from _changes(old.get(name), new.get(name), inner)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, pair in enumerate(zip(old, new, strict=True)):
+            yield from _changes(*pair, f"{key}.{index}")
+    elif old != new:
+        yield f"`{key}` was {_short(old)} and is {_short(new)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,408 @@
+"""Runs a benchmark: simulate, judge, score, sum up. The same recipe again continues the run."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import hashlib
+import itertools
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from salesllm.benchmark.journal import Cell, Journal
+from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
+from salesllm.benchmark.summary import summarise
+from salesllm.chat.base import Chat
+from salesllm.chat.providers import ChatSpec, open_chat
+from salesllm.dialogue import Dialogue, Language, Turn
+from salesllm.errors import InputError
+from salesllm.files import sha256, write_json, write_jsonl
+from salesllm.prompts import load_prompt
+from salesllm.provenance import provenance
+from salesllm.scenario import Scenario
+from salesllm.scenarios.scripts import customer_script, salesperson_script
+from salesllm.scoring import judge, rules
+from salesllm.scoring.final import final_score
+from salesllm.simulate import derived_seed, simulate
+
+if TYPE_CHECKING:
+    from salesllm.scoring.intent import IntentScore, IntentScorer
+
+JOURNAL, DIALOGUES, SCORES, SUMMARY = (
+    "journal.jsonl", "dialogues.jsonl", "scores.jsonl", "summary.json",
+)  # fmt: skip
+_CHUNK = 512  # dialogues in memory at once while scoring
+_PLAIN_SECONDS = 10.0  # between two lines of progress where there is no terminal
+
+
+def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> dict[str, Any]:
+    """Runs a recipe to its end, or continues it where it was stopped.
+
+    Writes to `output_dir`: `journal.jsonl` as it goes; at the end `dialogues.jsonl` (all that did
+    not fail), `scores.jsonl` (a row a cell, failed ones too) and `summary.json`.
+
+    Returns:
+        What `summary.json` holds.
+
+    Raises:
+        InputError: Something the recipe names cannot be used, or `output_dir` holds another run.
+    """
+    console = console or Console()
+    scenarios = {scenario.id: scenario for scenario in scenarios_of(recipe)}
+    cells = [
+        Cell(salesperson.name, customer.name, scenario)
+        for customer in recipe.customers  # outermost: a local one stays loaded for all its cells
+        for salesperson in recipe.salespeople
+        for scenario in scenarios
+    ]
+    _rehearse(recipe, scenarios.values())
+    cast = _Cast(recipe)
+    scorers = _load_scorers(recipe, {scenario.language for scenario in scenarios.values()})
+    header = _header(recipe, scenarios.values())
+    out = recipe.output_dir
+    with Journal(out / JOURNAL, header, anew=recipe.overwrite) as journal:
+        (out / SUMMARY).unlink(missing_ok=True)  # until it is there again, the run is unfinished
+        asyncio.run(_talk(recipe, cells, scenarios, cast, journal, console))
+        spoken = (_dialogue(cell, scenarios, journal) for cell in cells)
+        write_jsonl(
+            out / DIALOGUES,
+            (d.model_dump(mode="json", exclude_defaults=True) for d in spoken if d is not None),
+        )
+        rows = list(_score(recipe, cells, scenarios, journal, scorers))
+    write_jsonl(out / SCORES, rows)
+    summary = summarise(recipe, rows) | {
+        "provenance": provenance(recipe=recipe.model_dump(mode="json"), **_data(header))
+    }
+    write_json(out / SUMMARY, summary)
+    return summary
+
+
+def _rehearse(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> None:
+    """Renders every prompt once a language: a template of the user's may not fit."""
+    for scenario in {scenario.language: scenario for scenario in scenarios}.values():
+        salesperson_script(scenario, prompts_dir=recipe.prompts_dir)
+        for customer in recipe.customers:
+            customer_script(scenario, customer.customer_style, recipe.prompts_dir)
+        if recipe.judge is not None:
+            prompt = load_prompt(judge.PROMPT, scenario.language, recipe.prompts_dir)
+            prompt.render(assistant_goal="", history="")
+
+
+class _Cast:
+    """Everybody who speaks in a run.
+
+    Endpoints are open throughout, which also finds a missing key before the first call. Local
+    checkpoints are open only while their dialogues run: memory rarely holds two.
+    """
+
+    def __init__(self, recipe: BenchmarkRecipe) -> None:
+        self._specs = {(side, spec.name): spec for side, spec in recipe.speakers()}
+        for (side, _), spec in self._specs.items():
+            _check_checkpoint(side, spec)
+        self._open: dict[tuple[str, str], Chat] = {
+            key: open_chat(spec) for key, spec in self._specs.items() if spec.provider != "local"
+        }
+
+    def spec(self, side: str, name: str) -> ChatSpec:
+        return self._specs[side, name]
+
+    def chat(self, side: str, name: str) -> Chat:
+        return self._open[side, name]
+
+    def local(self, cell: Cell) -> tuple[tuple[str, str], ...]:
+        """Which local checkpoints a cell needs."""
+        sides = (("customers", cell.customer), ("salespeople", cell.salesperson))
+        return tuple(key for key in sides if self._specs[key].provider == "local")
+
+    def load(self, needed: Sequence[tuple[str, str]]) -> None:
+        """Opens these local checkpoints and closes all others."""
+        for key, spec in self._specs.items():
+            if spec.provider == "local" and key not in needed:
+                self._open.pop(key, None)
+        gc.collect()
+        if "torch" in sys.modules:
+            import torch
+
+            torch.cuda.empty_cache()
+        for key in needed:
+            if key not in self._open:
+                self._open[key] = open_chat(self._specs[key])
+
+
+def _check_checkpoint(field: str, spec: ChatSpec) -> None:
+    """A mistyped folder should stop the run now, not when its turn comes hours later."""
+    could_be_on_the_hub = spec.model.count("/") == 1 and not spec.model.startswith((".", "/", "~"))
+    if spec.provider == "local" and not could_be_on_the_hub and not Path(spec.model).is_dir():
+        raise InputError("no such checkpoint", path=spec.model, field=field, fix="Check the path")
+
+
+async def _talk(
+    recipe: BenchmarkRecipe,
+    cells: Sequence[Cell],
+    scenarios: Mapping[str, Scenario],
+    cast: _Cast,
+    journal: Journal,
+    console: Console,
+) -> None:
+    """Brings every cell to its end, `concurrency` of them at a time."""
+    judged = recipe.judge is not None
+    todo = [
+        cell
+        for cell in cells
+        if not journal.done("dialogue", cell) or (judged and not journal.done("selling", cell))
+    ]
+    groups: dict[tuple[tuple[str, str], ...], list[Cell]] = {}
+    for cell in todo:
+        needed = () if journal.done("dialogue", cell) else cast.local(cell)
+        if recipe.judge is not None and recipe.judge.provider == "local":
+            needed = (*needed, ("judge", recipe.judge.name))
+        groups.setdefault(needed, []).append(cell)
+
+    with _progress(console, recipe.name, len(cells), len(cells) - len(todo)) as advance:
+
+        async def work(queue: Iterator[Cell]) -> None:
+            for cell in queue:
+                scenario = scenarios[cell.scenario]
+                if not journal.done("dialogue", cell):
+                    await _simulate(recipe, cell, scenario, cast, journal)
+                if judged and journal.done("dialogue", cell):
+                    await _judge(recipe, cell, scenarios, cast, journal)
+                advance(journal.done("dialogue", cell))
+
+        for needed, group in groups.items():
+            cast.load(needed)
+            queue = iter(group)
+            workers = min(recipe.concurrency, len(group))
+            await asyncio.gather(*(work(queue) for _ in range(workers)))
+
+
+async def _simulate(
+    recipe: BenchmarkRecipe, cell: Cell, scenario: Scenario, cast: _Cast, journal: Journal
+) -> None:
+    simulated = await simulate(
+        scenario,
+        cast.chat("salespeople", cell.salesperson),
+        cast.chat("customers", cell.customer),
+        rounds=recipe.rounds,
+        sampling=recipe.sampling.settings(),
+        customer_style=cast.spec("customers", cell.customer).customer_style,
+        seed=recipe.seed,
+        prompts_dir=recipe.prompts_dir,
+    )
+    journal.append(
+        "dialogue",
+        cell,
+        ok=not simulated.termination.failed,
+        turns=[turn.model_dump(mode="json") for turn in simulated.turns],
+        termination=simulated.termination,
+        usage={side: asdict(usage) for side, usage in simulated.usage.items()},
+        finish_reasons=simulated.finish_reasons,
+        error=simulated.error,
+    )
+
+
+async def _judge(
+    recipe: BenchmarkRecipe,
+    cell: Cell,
+    scenarios: Mapping[str, Scenario],
+    cast: _Cast,
+    journal: Journal,
+) -> None:
+    dialogue = _dialogue(cell, scenarios, journal)
+    assert dialogue is not None  # it is done
+    rater = judge.SellingJudge(
+        cast.chat("judge", recipe.rater),
+        sampling=recipe.judge_sampling.settings(),
+        attempts=recipe.judge_attempts,
+        prompts_dir=recipe.prompts_dir,
+    )
+    seed = derived_seed(recipe.seed, "judge", *cell)
+    rated = await rater.rate(dialogue, scenarios[cell.scenario].product, seed)
+    journal.append("selling", cell, ok=not rated.failed, rating=asdict(rated))
+
+
+def _dialogue(cell: Cell, scenarios: Mapping[str, Scenario], journal: Journal) -> Dialogue | None:
+    """The cell's dialogue as a record of the project; None for a failed one."""
+    entry = journal.get("dialogue", cell)
+    if entry is None or not entry["ok"]:
+        return None
+    scenario = scenarios[cell.scenario]
+    return Dialogue(
+        id="::".join(cell),
+        language=scenario.language,
+        source="benchmark",
+        product_line=scenario.product.category,
+        turns=tuple(Turn.model_validate(turn) for turn in entry["turns"]),
+        scenario_id=scenario.id,
+        context={
+            "salesperson": cell.salesperson,
+            "customer": cell.customer,
+            "termination": entry["termination"],
+            "finish_reasons": entry["finish_reasons"],
+            "usage": entry["usage"],
+        },
+    )
+
+
+def _score(
+    recipe: BenchmarkRecipe,
+    cells: Sequence[Cell],
+    scenarios: Mapping[str, Scenario],
+    journal: Journal,
+    scorers: Mapping[Language, IntentScorer],
+) -> Iterator[dict[str, Any]]:
+    """A row a cell. What has no score says why."""
+    queue = iter(cells)
+    while chunk := list(itertools.islice(queue, _CHUNK)):
+        dialogues = {cell: _dialogue(cell, scenarios, journal) for cell in chunk}
+        buying: dict[Cell, IntentScore] = {}
+        for language, scorer in scorers.items():
+            mine = {c: d for c, d in dialogues.items() if d and d.language == language}
+            buying |= zip(mine, scorer.score(list(mine.values())), strict=True)
+        for cell, dialogue in dialogues.items():
+            yield _row(recipe, cell, scenarios[cell.scenario], dialogue, buying.get(cell), journal)
+
+
+def _row(
+    recipe: BenchmarkRecipe,
+    cell: Cell,
+    scenario: Scenario,
+    dialogue: Dialogue | None,
+    intent: IntentScore | None,
+    journal: Journal,
+) -> dict[str, Any]:
+    entry = journal.get("dialogue", cell)
+    assert entry is not None  # every cell has been tried
+    row: dict[str, Any] = {
+        "id": "::".join(cell),
+        "salesperson": cell.salesperson,
+        "customer": cell.customer,
+        "scenario_id": scenario.id,
+        "product_id": scenario.product.id,
+        "language": scenario.language,
+        "difficulty": scenario.difficulty,
+        "termination": entry["termination"],
+        "failed": dialogue is None,
+        "error": entry["error"],
+        "turns": len(entry["turns"]),
+        "cut_replies": entry["finish_reasons"].count("length"),
+        "usage": entry["usage"],
+    }
+    why: dict[str, str] = {}
+    rating: dict[str, Any] = {"score": None, "reason": "", "evidence": [], "failed": False}
+    if dialogue is None:
+        why = dict.fromkeys(("buying", "selling"), f"the dialogue failed ({entry['termination']})")
+    else:
+        if intent is None:
+            why["buying"] = f"the recipe names no intent scorer for {scenario.language}"
+        if recipe.judge is None:
+            rating = asdict(rules.rate(dialogue.turns, dialogue.language))
+        else:
+            judged = journal.get("selling", cell)
+            assert judged is not None  # every finished dialogue has been judged
+            rating = judged["rating"]
+            row["usage"] = {**entry["usage"], "judge": rating["usage"]}
+        if rating["score"] is None:
+            why["selling"] = rating["reason"]
+    bought = intent.buying if intent else None
+    return row | {
+        "buying": bought,
+        "intent": {"label": intent.label, "probabilities": intent.probabilities}
+        if intent
+        else None,
+        "selling": rating["score"],
+        "selling_reason": rating["reason"],
+        "selling_evidence": rating["evidence"],
+        "rater": recipe.rater,
+        "final": final_score(bought, rating["score"], recipe.alpha),
+        "unscored": why,
+        "judge_failed": rating["failed"],
+    }
+
+
+def _load_scorers(
+    recipe: BenchmarkRecipe, languages: Iterable[Language]
+) -> dict[Language, IntentScorer]:
+    wanted = {language: path for language, path in recipe.intent.items() if language in languages}
+    if not wanted:
+        return {}
+    try:
+        from salesllm.scoring.intent import IntentScorer
+
+        return {language: IntentScorer.load(path, language) for language, path in wanted.items()}
+    except ImportError as error:
+        problem = f"an intent scorer needs the package {error.name}, which is not installed"
+        fix = "Run pip install 'salesllm-trainer[eval]'"
+        raise InputError(problem, field="intent", fix=fix) from None
+
+
+def _header(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> dict[str, Any]:
+    """What must not change while a run is continued: all that a dialogue or score depends on."""
+    settings = recipe.model_dump(mode="json", exclude={"output_dir", "overwrite", "concurrency"})
+    for spec in (*settings["salespeople"], *settings["customers"], settings["judge"]):
+        if isinstance(spec, dict):  # how patiently an endpoint is asked changes no answer
+            del spec["concurrency"], spec["timeout"]
+    digest, languages = hashlib.sha256(), set()
+    for scenario in scenarios:
+        digest.update(scenario.model_dump_json().encode())
+        languages.add(scenario.language)
+    names = ["customer_script", "customer_brief", "salesperson_script"]
+    names += [judge.PROMPT] if recipe.judge else []
+    prompts = [
+        load_prompt(n, language, recipe.prompts_dir)
+        for language in sorted(languages)
+        for n in names
+    ]
+    weights = [Path(spec.model) for _, spec in recipe.speakers() if spec.provider == "local"]
+    return {
+        "recipe": settings,
+        "scenarios_sha256": digest.hexdigest(),
+        "prompts": {f"{prompt.language}/{prompt.name}": prompt.version for prompt in prompts},
+        "checkpoints_sha256": {
+            str(file): sha256(file)
+            for folder in (*weights, *recipe.intent.values())
+            for file in sorted(folder.glob("*.safetensors"))
+        },
+    }
+
+
+def _data(header: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in header.items() if key != "recipe"}
+
+
+class _Advance(Protocol):
+    def __call__(self, ok: bool) -> None: ...
+
+
+@contextmanager
+def _progress(console: Console, name: str, total: int, done: int) -> Iterator[_Advance]:
+    """A bar on a terminal, a line now and then elsewhere. Yields what to call after each cell."""
+    failed, last = 0, time.monotonic()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    bar = Progress(
+        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
+    )
+
+    def text() -> str:
+        return f"{name}: dialogues" + (f", {failed} failed" if failed else "")
+
+    def advance(ok: bool) -> None:
+        nonlocal failed, done, last
+        done, failed = done + 1, failed + (not ok)
+        bar.update(task, completed=done, description=text())
+        now = time.monotonic()
+        if not console.is_terminal and (done == total or now - last >= _PLAIN_SECONDS):
+            last = now
+            console.print(f"{text()}: {done}/{total}", markup=False, highlight=False)
+
+    with bar:
+        task = bar.add_task(text(), total=total, completed=done)
+        yield advance

@@ -1,0 +1,79 @@
+"""The `salesllm` command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from salesllm.errors import entry_point
+
+
+def parser() -> argparse.ArgumentParser:
+    main = argparse.ArgumentParser(
+        prog="salesllm", description="Train and measure both sides of a sales conversation."
+    )
+    commands = main.add_subparsers(dest="command", required=True, metavar="command")
+
+    command = commands.add_parser(
+        "quickstart",
+        help="train and measure a tiny CustomerLM on sample data, and write a report",
+        description="Every stage on a laptop: data, base, SFT, preference pairs, DPO, intent "
+        "scorers, benchmark, ablation, report. Called again, it goes on where it was cut off.",
+    )
+    command.add_argument("--output_dir", type=Path, default=Path("outputs/quickstart"))
+    command.add_argument(
+        "--embedding_model",
+        help="sentence encoder (folder or Hub id) for the cosine; without one it is left out",
+    )
+
+    command = commands.add_parser(
+        "tiny",
+        help="write the sample data and untrained models that the tiny recipes start from",
+        description="Sample dialogues and scenarios in both languages, intent labels, and small "
+        "models with random weights: what recipes/*/tiny*.yaml name under outputs/tiny.",
+    )
+    command.add_argument("--output_dir", type=Path, default=Path("outputs/tiny"))
+    command.add_argument("--seed", type=int, default=0)
+
+    command = commands.add_parser(
+        "preflight",
+        help="check a training recipe and its data without training",
+        description="Reads the recipe, the data and the tokenizer as train/*.py would, and says "
+        "what would be trained on. Any key of the recipe may be overridden, as in training.",
+    )
+    command.add_argument("--config", required=True, help="a recipe of train/*.py")
+    command.add_argument("--job", choices=["sft", "dpo", "intent"], help="told from the recipe")
+    command.add_argument(
+        "--show-mask", type=int, nargs="?", const=2, default=0, metavar="ROWS",
+        help="print rows with the tokens that bear loss in colour",
+    )  # fmt: skip
+    return main
+
+
+@entry_point
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments, rest = parser().parse_known_args(argv)
+    if rest and arguments.command != "preflight":
+        parser().error(f"unknown argument {rest[0]}")
+    if arguments.command == "quickstart":
+        from salesllm.quickstart import StageError, run
+
+        try:
+            run(arguments.output_dir, arguments.embedding_model)
+        except StageError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(1)
+    elif arguments.command == "tiny":
+        from salesllm.training.tiny import prepare
+
+        prepare(arguments.output_dir, seed=arguments.seed)
+    else:
+        from salesllm.training.preflight import preflight
+
+        preflight(arguments.config, rest, job=arguments.job, show_mask=arguments.show_mask)
+
+
+if __name__ == "__main__":
+    main()

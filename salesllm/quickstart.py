@@ -1,0 +1,231 @@
+"""The whole job on a laptop: tiny models, sample data, every stage, one report.
+
+Every stage is the same script that a real run uses, in a process of its own, with the recipes of
+`recipes/*/tiny*`; only paths are overridden. What a stage prints goes to `logs/<stage>.log`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from salesllm.errors import InputError
+from salesllm.files import write_json, write_text
+from salesllm.recipe import read_yaml
+from salesllm.report.html import write_report
+from salesllm.report.quickstart import STAGES, report_of, summary_of
+
+ROOT = Path(__file__).resolve().parents[1]
+LANGUAGES = ("zh", "en")
+NEEDED = ("train/sft.py", "eval/benchmark.py", "recipes/customerlm/tiny/sft.yaml")
+
+
+class StageError(Exception):
+    """A stage failed; its log says why."""
+
+
+class Quickstart:
+    """One run of all stages in `folder`; a second call goes on where the first was cut off."""
+
+    def __init__(self, folder: Path, embedding_model: str | None, progress: Progress) -> None:
+        self.folder, self.embedding_model, self.progress = folder, embedding_model, progress
+        self.threads = max(1, (os.cpu_count() or 2) // 2)
+
+    def run(self) -> None:
+        """Runs every stage that is not done yet.
+
+        Raises:
+            StageError: A stage failed.
+        """
+        self._python("data", "-m", "salesllm.cli", "tiny", "--output_dir", self.folder,
+                     done="init/model.safetensors")  # fmt: skip
+        # Two lanes on two cores: the customer's stages follow from one another, the scorers stand
+        # alone and are wanted only by the benchmark.
+        with ThreadPoolExecutor(2) as lanes:
+            scorers = lanes.submit(self._scorers)
+            customers = lanes.submit(self._customers)
+            scorers.result()
+            customers.result()
+        self._benchmark("benchmark", "test_scenarios.jsonl", STAGES, intent=True)
+        self._ablation()
+
+    # Stages
+
+    def _customers(self) -> None:
+        at = self.folder
+        data = {"train_file": at / "train.jsonl", "scenarios_file": at / "train_scenarios.jsonl"}
+        self._train("base", "sft", "customerlm/tiny/base", model=at / "init", **data)
+        self._train("sft", "sft", "customerlm/tiny/sft", model=at / "base", **data)
+        self._benchmark("rollouts", "rollout_scenarios.jsonl", ("sft",), intent=False)
+        self._python(
+            "preferences", "data_prep/preferences.py",
+            "--config", "recipes/preferences/tiny.yaml",
+            "--dialogues", at / "rollouts" / "dialogues.jsonl",
+            "--scenarios", at / "rollout_scenarios.jsonl",
+            "--detector_train", at / "train.jsonl",
+            "--customer.model", at / "sft",
+            "--output", at / "preferences.jsonl",
+            done="preferences.jsonl",
+        )  # fmt: skip
+        pairs = {"train_file": at / "preferences.jsonl"}
+        self._train("dpo", "dpo", "customerlm/tiny/dpo", model=at / "sft", **pairs)
+
+    def _scorers(self) -> None:
+        for language in LANGUAGES:
+            self._train(
+                f"intent_{language}",
+                "intent",
+                f"intent/tiny_{language}",
+                model=self.folder / f"encoder_{language}",
+                train_file=self.folder / f"intent_train_{language}.jsonl",
+                test_file=self.folder / f"intent_test_{language}.jsonl",
+            )
+
+    def _train(self, stage: str, script: str, recipe: str, *, model: Path, **paths: Path) -> None:
+        options = [word for key, path in paths.items() for word in (f"--{key}", path)]
+        self._python(
+            stage, f"train/{script}.py", "--config", f"recipes/{recipe}.yaml",
+            "--model_name_or_path", model, "--output_dir", self.folder / stage, *options,
+            done=f"{stage}/summary.json",
+        )  # fmt: skip
+
+    def _benchmark(
+        self, stage: str, scenarios: str, customers: Sequence[str], *, intent: bool
+    ) -> None:
+        recipe, _ = read_yaml(ROOT / "recipes/benchmark/tiny.yaml")
+        recipe |= {
+            "name": stage,
+            "output_dir": str(self.folder / stage),
+            "scenarios": str(self.folder / scenarios),
+            "customers": [self._customer(each) for each in customers],
+            "intent": {each: str(self.folder / f"intent_{each}") for each in LANGUAGES}
+            if intent
+            else {},
+        }
+        config = self._recipe(stage, recipe)
+        self._python(stage, "eval/benchmark.py", "--config", config, done=f"{stage}/summary.json")
+
+    def _ablation(self) -> None:
+        at = self.folder
+        recipe, _ = read_yaml(ROOT / "recipes/ablation/tiny.yaml")
+        runs = at / "benchmark" / "dialogues.jsonl"
+        recipe |= {
+            "output_dir": str(at / "ablation"),
+            "dialogues": str(at / "test.jsonl"),
+            "scenarios": str(at / "test_scenarios.jsonl"),
+            "detector_train": str(at / "detector.jsonl"),
+            "customers": [self._customer(stage) for stage in STAGES],
+            "simulated": [{"customer": stage, "path": str(runs)} for stage in STAGES],
+            "embedding_model": self.embedding_model,
+        }
+        config = self._recipe("ablation", recipe)
+        self._python("ablation", "eval/ablation.py", "--config", config,
+                     done="ablation/summary.json")  # fmt: skip
+
+    def _customer(self, stage: str) -> dict[str, Any]:
+        return {"name": stage, "provider": "local", "model": str(self.folder / stage)}
+
+    def _recipe(self, stage: str, recipe: Mapping[str, Any]) -> Path:
+        path = self.folder / "recipes" / f"{stage}.yaml"
+        write_text(path, yaml.safe_dump(dict(recipe), sort_keys=False, allow_unicode=True))
+        return path
+
+    def _python(self, stage: str, *command: str | Path, done: str) -> None:
+        """Runs one stage in a process of its own, unless its result is already there."""
+        if (self.folder / done).exists():
+            return
+        log = self.folder / "logs" / f"{stage}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        threads = {"OMP_NUM_THREADS": str(self.threads), "TOKENIZERS_PARALLELISM": "false"}
+        quiet = {"PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}
+        shown = Shown(stage, self.progress)
+        with log.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen(
+                [sys.executable, *map(str, command)],
+                cwd=ROOT, env=os.environ | threads | quiet, stdout=file, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            try:
+                while process.poll() is None:
+                    shown.update(_last_line(log))
+                    time.sleep(0.5)
+            finally:
+                process.kill()  # nothing outlives an interrupted quickstart
+        if process.returncode:
+            raise StageError(f"{stage} failed: {_last_line(log)} (all of it: {log})")
+        shown.finish()
+
+
+class Shown:
+    """A stage's line: live on a terminal, one line at its start and one at its end elsewhere."""
+
+    def __init__(self, stage: str, progress: Progress) -> None:
+        self.stage, self.progress, self.began = stage, progress, time.monotonic()
+        self.task = progress.add_task(stage, total=1, now="")
+        self._say("started")
+
+    def update(self, now: str) -> None:
+        self.progress.update(self.task, now=now[:60])
+
+    def finish(self) -> None:
+        self.progress.update(self.task, completed=1, now="")
+        self._say(f"{time.monotonic() - self.began:.0f} s")
+
+    def _say(self, what: str) -> None:
+        if not self.progress.console.is_terminal:
+            print(f"{self.stage}: {what}", file=sys.stderr, flush=True)
+
+
+def run(folder: Path, embedding_model: str | None = None) -> None:
+    """Runs the quickstart; a call after an interruption goes on with the stage that was cut off.
+
+    Args:
+        embedding_model: Sentence encoder for the cosine; None leaves the metric out.
+
+    Raises:
+        InputError: The folder holds a finished quickstart, or this is no checkout.
+        StageError: A stage failed.
+    """
+    folder = folder.resolve()
+    if missing := [name for name in NEEDED if not (ROOT / name).is_file()]:
+        raise InputError(
+            f"the quickstart runs the repository's scripts, and there is no {missing[0]}",
+            path=ROOT,
+            fix="Clone the repository and install it with pip install -e '.[all]'",
+        )
+    if (folder / "summary.json").exists():
+        raise InputError(
+            "the folder already holds a finished quickstart",
+            path=folder,
+            field="output_dir",
+            fix="Choose another --output_dir, or delete it",
+        )
+    began = time.monotonic()
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(finished_text="\N{CHECK MARK}"), TextColumn("{task.description}"))
+    now = TextColumn("{task.fields[now]}", style="dim")
+    with Progress(
+        *columns, TimeElapsedColumn(), now, console=console, disable=not console.is_terminal
+    ) as progress:
+        Quickstart(folder, embedding_model, progress).run()
+    summary = summary_of(folder, seconds=time.monotonic() - began)
+    write_report(folder / "report.html", report_of(folder, summary))
+    write_json(folder / "summary.json", summary)  # last: it marks the run as finished
+    rates = summary["role_inversion"]
+    shown = ", ".join(f"{name} {100 * rate['rate']:.0f} %" for name, rate in rates.items())
+    console.print(f"role inversion: {shown}", highlight=False)
+    console.print(f"{folder / 'report.html'} ({summary['seconds']:.0f} s)", highlight=False)
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""

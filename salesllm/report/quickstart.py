@@ -1,0 +1,171 @@
+"""What the quickstart's report is made from: the files that its stages left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from salesllm.dialogue import Dialogue, Speaker, read_dialogues
+from salesllm.files import read_json, read_jsonl
+from salesllm.provenance import provenance
+from salesllm.report.data import Curve, ReportData, Sample, SampleTurn
+from salesllm.scenario import Scenario, read_scenarios
+
+STAGES = ("base", "sft", "dpo")
+LANGUAGES = ("zh", "en")
+METRICS = ("bleu4", "rouge1", "rouge2", "rougeL", "cosine")
+SAMPLES_PER_LANGUAGE = 2
+
+Point = tuple[float, float]
+
+
+def summary_of(folder: Path, *, seconds: float) -> dict[str, Any]:
+    """The quickstart's `summary.json`: every figure of its stages, under fixed keys."""
+    ablation = read_json(folder / "ablation" / "summary.json")
+    benchmark = read_json(folder / "benchmark" / "summary.json")
+    customers = {stage: ablation["customers"][stage]["overall"] for stage in STAGES}
+    rates = {stage: customers[stage]["role_inversion"]["simulated"] for stage in STAGES}
+    trained = {stage: read_json(folder / stage / "summary.json") for stage in STAGES}
+    return {
+        "seconds": round(seconds, 1),
+        "role_inversion": rates | {"reference": ablation["reference"]["overall"]["role_inversion"]},
+        "likeness": {stage: _likeness(customers[stage]["likeness"]) for stage in STAGES},
+        "intent": {
+            language: read_json(folder / f"intent_{language}" / "summary.json")["test"]
+            for language in LANGUAGES
+        },
+        "benchmark": {stage: _scores(benchmark, stage) for stage in STAGES},
+        "rater": benchmark["rater"],
+        "alpha": benchmark["alpha"],
+        "detector": ablation["detector"],
+        "training": trained,
+        **provenance(),
+    }
+
+
+def _likeness(metrics: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    figures: dict[str, Any] = {m: metrics[m]["mean"] if m in metrics else None for m in METRICS}
+    return figures | {"interval": {m: [v["low"], v["high"]] for m, v in metrics.items()}}
+
+
+def _scores(benchmark: Mapping[str, Any], customer: str) -> dict[str, Any]:
+    """Scores of the only salesperson with this customer, over both languages."""
+    (cell,) = (c for c in benchmark["results"] if c["customer"] == customer)
+    return {name: cell["overall"][name] for name in ("buying", "selling", "final")}
+
+
+def report_of(folder: Path, summary: Mapping[str, Any]) -> ReportData:
+    """Everything that `report.html` shows."""
+    return ReportData(
+        title="CustomerLM, trained and measured on a laptop",
+        lead=(
+            "A small Qwen3 with random weights first learns to talk like a salesperson, as general "
+            "chat models do when told to be the customer. SFT on sample dialogues and DPO on pairs "
+            "of its own answers then make it a customer. All figures are on scenarios with "
+            "products and phrasings that no training file has."
+        ),
+        summary=dict(summary),
+        curves=list(_curves(folder)),
+        samples=list(_samples(folder)),
+        facts=list(_facts(folder, summary)),
+        notes=[
+            "The dialogues are generated sample data. They exercise the code; they are not the "
+            "benchmark, and no figure here says anything of a real salesperson.",
+            "A model of two million parameters has no world knowledge: expect the right role and "
+            "tone, not always sense.",
+            "The selling score comes from rules that count evidence, a stand-in for an LLM judge. "
+            "The two are never averaged. Name a judge in the benchmark recipe to use one.",
+            "The speaker detector errs on people too: their own rate is the floor. A rate below it "
+            "means more stereotyped, not more human.",
+        ],
+    )
+
+
+def _curves(folder: Path) -> Iterator[Curve]:
+    for stage, title in (("base", "Base: an assistant's habits"), ("sft", "SFT")):
+        yield Curve(
+            title, "Step", "Loss", {"training": _logged(folder / stage, "loss"),
+                                    "held out": _logged(folder / stage, "eval_loss")},
+        )  # fmt: skip
+    dpo = folder / "dpo"
+    yield Curve("DPO", "Step", "Loss", {"training": _logged(dpo, "loss"),
+                                        "held out": _logged(dpo, "eval_loss")},
+                "It starts at ln 2 = 0.693, where policy and reference are the same.")  # fmt: skip
+    yield Curve("Intent scorers: F1 on validation dialogues", "Epoch", "F1",
+                {language: _logged(folder / f"intent_{language}", "eval_f1", "epoch")
+                 for language in LANGUAGES})  # fmt: skip
+
+
+def _logged(folder: Path, name: str, x: str = "step") -> list[Point]:
+    history = read_json(folder / "trainer_state.json")["log_history"]
+    return [(entry[x], entry[name]) for entry in history if name in entry]
+
+
+def _samples(folder: Path) -> Iterator[Sample]:
+    """The first scenarios of each language, as every stage played them: not a choice of ours."""
+    scenarios = read_scenarios(folder / "test_scenarios.jsonl")
+    played: dict[tuple[str, str], Dialogue] = {}
+    for dialogue in read_dialogues(folder / "benchmark" / "dialogues.jsonl"):
+        played[str(dialogue.scenario_id), dialogue.context["customer"]] = dialogue
+    flagged = {
+        (row["dialogue_id"], row["text"])
+        for _, row in read_jsonl(folder / "ablation" / "simulated_turns.jsonl")
+        if row["p_salesperson"] >= 0.5
+    }
+    for language in LANGUAGES:
+        found = [s for s in scenarios if s.language == language
+                 and all((s.id, stage) in played for stage in STAGES)]  # fmt: skip
+        for scenario in found[:SAMPLES_PER_LANGUAGE]:
+            dialogues = {stage: played[scenario.id, stage] for stage in STAGES}
+            yield _sample(scenario, dialogues, flagged)
+
+
+def _sample(
+    scenario: Scenario, dialogues: Mapping[str, Dialogue], flagged: set[tuple[str, str]]
+) -> Sample:
+    def turns(dialogue: Dialogue) -> list[SampleTurn]:
+        return [
+            SampleTurn(
+                turn.speaker,
+                turn.text,
+                turn.speaker is Speaker.CUSTOMER and (dialogue.id, turn.text) in flagged,
+            )
+            for turn in dialogue.turns
+        ]
+
+    return Sample(
+        scenario.language,
+        scenario.product.name,
+        scenario.difficulty.value.replace("_", " "),
+        {stage: turns(dialogue) for stage, dialogue in dialogues.items()},
+        {stage: _ending(dialogue) for stage, dialogue in dialogues.items()},
+    )
+
+
+def _ending(dialogue: Dialogue) -> str:
+    words = {"customer_ended": "the customer ended it", "round_limit": "cut off at the round limit"}
+    reason = str(dialogue.context["termination"])
+    return words.get(reason, reason.replace("_", " "))
+
+
+def _facts(folder: Path, summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    counts = {n: _lines(folder / f"{n}.jsonl") for n in ("train", "detector", "test")}
+    sft, dpo = summary["training"]["sft"], summary["training"]["dpo"]
+    yield "Training dialogues", f"{counts['train']}, half of them in each language"
+    yield "Held-out dialogues", f"{counts['test']}, other products and phrasings"
+    yield "Speaker detector", f"fitted to {counts['detector']} dialogues nobody was trained on"
+    yield "Base", f"{summary['training']['base']['steps']} steps on the salesperson's turns"
+    yield "SFT", f"{sft['steps']} steps, {sft['supervised_tokens']:,} tokens in the loss"
+    yield "DPO", f"{dpo['steps']} steps on {dpo['train_pairs']} pairs"
+    yield "Final score", f"{summary['alpha']} × buying + {1 - summary['alpha']:g} × selling"
+    versions = summary["packages"]
+    names: Sequence[str] = ("torch", "transformers", "trl")
+    yield "Packages", ", ".join(f"{name} {versions[name]}" for name in names if name in versions)
+    if commit := summary["git"]["commit"]:
+        yield "Code", f"commit {commit[:10]}" + (", changed" if summary["git"]["dirty"] else "")
+    yield "Machine", f"{summary['platform']}, Python {summary['python']}"
+
+
+def _lines(path: Path) -> int:
+    return sum(1 for _ in read_jsonl(path))

@@ -1,0 +1,1 @@
+"""Scores of a dialogue: buying intent, selling, and the two together."""
