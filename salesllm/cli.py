@@ -9,6 +9,15 @@ from pathlib import Path
 
 from salesllm.errors import entry_point
 
+SCALE = "how much sample data, 1 by default; the figures of a small fraction mean nothing"
+
+
+def _scale(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 100:
+        raise argparse.ArgumentTypeError(f"{text} is not in (0, 100]")
+    return value
+
 
 def parser() -> argparse.ArgumentParser:
     main = argparse.ArgumentParser(
@@ -27,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
         "--embedding_model",
         help="sentence encoder (folder or Hub id) for the cosine; without one it is left out",
     )
+    command.add_argument("--scale", type=_scale, default=1.0, help=SCALE)
 
     command = commands.add_parser(
         "tiny",
@@ -36,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--output_dir", type=Path, default=Path("outputs/tiny"))
     command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--scale", type=_scale, default=1.0, help=SCALE)
 
     command = commands.add_parser(
         "preflight",
@@ -61,14 +72,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         from salesllm.quickstart import StageError, run
 
         try:
-            run(arguments.output_dir, arguments.embedding_model)
+            run(arguments.output_dir, arguments.embedding_model, arguments.scale)
         except StageError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(1)
     elif arguments.command == "tiny":
         from salesllm.training.tiny import prepare
 
-        prepare(arguments.output_dir, seed=arguments.seed)
+        prepare(arguments.output_dir, seed=arguments.seed, scale=arguments.scale)
     else:
         from salesllm.training.preflight import preflight
 

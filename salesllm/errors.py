@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +48,8 @@ def entry_point(main: Callable[P, None]) -> Callable[P, None]:
         try:
             main(*args, **kwargs)
         except InputError as error:
-            print(f"error: {error}", file=sys.stderr)
+            if os.environ.get("RANK", "0") == "0":  # every process of a launch fails alike
+                print(f"error: {error}", file=sys.stderr)
             sys.exit(2)
 
     return wrapped

@@ -27,6 +27,15 @@ from salesllm.report.quickstart import STAGES, report_of, summary_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ("zh", "en")
+ENVIRONMENT = {
+    "PYTHONWARNINGS": "ignore",
+    "PYTHONUNBUFFERED": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    # glibc hands every large block back to the kernel as it is freed, and a training step then
+    # spends a third of its time on page faults.
+    "MALLOC_MMAP_THRESHOLD_": str(2**31),
+    "MALLOC_TRIM_THRESHOLD_": str(2**33),
+}
 NEEDED = ("train/sft.py", "eval/benchmark.py", "recipes/customerlm/tiny/sft.yaml")
 
 
@@ -37,9 +46,12 @@ class StageError(Exception):
 class Quickstart:
     """One run of all stages in `folder`; a second call goes on where the first was cut off."""
 
-    def __init__(self, folder: Path, embedding_model: str | None, progress: Progress) -> None:
+    def __init__(
+        self, folder: Path, embedding_model: str | None, scale: float, progress: Progress
+    ) -> None:
         self.folder, self.embedding_model, self.progress = folder, embedding_model, progress
-        self.threads = max(1, (os.cpu_count() or 2) // 2)
+        self.scale = scale
+        self.lanes = 1
 
     def run(self) -> None:
         """Runs every stage that is not done yet.
@@ -48,14 +60,13 @@ class Quickstart:
             StageError: A stage failed.
         """
         self._python("data", "-m", "salesllm.cli", "tiny", "--output_dir", self.folder,
-                     done="init/model.safetensors")  # fmt: skip
+                     "--scale", str(self.scale), done="init/model.safetensors")  # fmt: skip
         # Two lanes on two cores: the customer's stages follow from one another, the scorers stand
         # alone and are wanted only by the benchmark.
+        self.lanes = 2
         with ThreadPoolExecutor(2) as lanes:
-            scorers = lanes.submit(self._scorers)
-            customers = lanes.submit(self._customers)
-            scorers.result()
-            customers.result()
+            for lane in [lanes.submit(self._scorers), lanes.submit(self._customers)]:
+                lane.result()
         self._benchmark("benchmark", "test_scenarios.jsonl", STAGES, intent=True)
         self._ablation()
 
@@ -90,6 +101,7 @@ class Quickstart:
                 train_file=self.folder / f"intent_train_{language}.jsonl",
                 test_file=self.folder / f"intent_test_{language}.jsonl",
             )
+        self.lanes = 1
 
     def _train(self, stage: str, script: str, recipe: str, *, model: Path, **paths: Path) -> None:
         options = [word for key, path in paths.items() for word in (f"--{key}", path)]
@@ -146,14 +158,16 @@ class Quickstart:
             return
         log = self.folder / "logs" / f"{stage}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        threads = {"OMP_NUM_THREADS": str(self.threads), "TOKENIZERS_PARALLELISM": "false"}
-        quiet = {"PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}
+        threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // self.lanes))}
         shown = Shown(stage, self.progress)
         with log.open("w", encoding="utf-8") as file:
             process = subprocess.Popen(
                 [sys.executable, *map(str, command)],
-                cwd=ROOT, env=os.environ | threads | quiet, stdout=file, stderr=subprocess.STDOUT,
-            )  # fmt: skip
+                cwd=ROOT,
+                env=os.environ | ENVIRONMENT | threads,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
             try:
                 while process.poll() is None:
                     shown.update(_last_line(log))
@@ -185,11 +199,12 @@ class Shown:
             print(f"{self.stage}: {what}", file=sys.stderr, flush=True)
 
 
-def run(folder: Path, embedding_model: str | None = None) -> None:
+def run(folder: Path, embedding_model: str | None = None, scale: float = 1.0) -> None:
     """Runs the quickstart; a call after an interruption goes on with the stage that was cut off.
 
     Args:
         embedding_model: Sentence encoder for the cosine; None leaves the metric out.
+        scale: How much sample data to make and train on, 1 being minutes on two cores.
 
     Raises:
         InputError: The folder holds a finished quickstart, or this is no checkout.
@@ -216,7 +231,7 @@ def run(folder: Path, embedding_model: str | None = None) -> None:
     with Progress(
         *columns, TimeElapsedColumn(), now, console=console, disable=not console.is_terminal
     ) as progress:
-        Quickstart(folder, embedding_model, progress).run()
+        Quickstart(folder, embedding_model, scale, progress).run()
     summary = summary_of(folder, seconds=time.monotonic() - began)
     write_report(folder / "report.html", report_of(folder, summary))
     write_json(folder / "summary.json", summary)  # last: it marks the run as finished

@@ -104,6 +104,8 @@ def main() -> None:
         ],
     )
     trainer.remove_callback(PrinterCallback)
+    # These encoders average their loss over the batch they see, whatever they are told of others.
+    trainer.model_accepts_loss_kwargs = False
 
     # Train
     run.begin()

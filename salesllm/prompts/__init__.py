@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,16 +35,21 @@ class Prompt:
 
     def render(self, **values: Any) -> str:
         """Raises `InputError` when the template names a value that is not given."""
-        environment = jinja2.Environment(
-            undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
         try:
-            return environment.from_string(self.text).render(**values).strip()
+            return _compiled(self.text).render(**values).strip()
         except jinja2.UndefinedError as error:
             known = ", ".join(sorted(values))
             raise InputError(str(error), path=self.path, fix=f"Use only {known}") from None
         except jinja2.TemplateSyntaxError as error:
             raise InputError(str(error), path=self.path, line=error.lineno) from None
+
+
+@functools.cache
+def _compiled(text: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(text)
 
 
 def load_prompt(name: str, language: Language, prompts_dir: str | Path | None = None) -> Prompt:

@@ -13,7 +13,7 @@ from salesllm.report.data import Curve, ReportData, Sample, SampleTurn
 from salesllm.scenario import Scenario, read_scenarios
 
 STAGES = ("base", "sft", "dpo")
-LANGUAGES = ("zh", "en")
+LANGUAGES = {"zh": "Chinese", "en": "English"}
 METRICS = ("bleu4", "rouge1", "rouge2", "rougeL", "cosine")
 SAMPLES_PER_LANGUAGE = 2
 
@@ -51,8 +51,8 @@ def _likeness(metrics: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
 
 def _scores(benchmark: Mapping[str, Any], customer: str) -> dict[str, Any]:
     """Scores of the only salesperson with this customer, over both languages."""
-    (cell,) = (c for c in benchmark["results"] if c["customer"] == customer)
-    return {name: cell["overall"][name] for name in ("buying", "selling", "final")}
+    (customers,) = benchmark["results"].values()
+    return {name: customers[customer]["overall"][name] for name in ("buying", "selling", "final")}
 
 
 def report_of(folder: Path, summary: Mapping[str, Any]) -> ReportData:
@@ -76,8 +76,6 @@ def report_of(folder: Path, summary: Mapping[str, Any]) -> ReportData:
             "tone, not always sense.",
             "The selling score comes from rules that count evidence, a stand-in for an LLM judge. "
             "The two are never averaged. Name a judge in the benchmark recipe to use one.",
-            "The speaker detector errs on people too: their own rate is the floor. A rate below it "
-            "means more stereotyped, not more human.",
         ],
     )
 
@@ -93,8 +91,8 @@ def _curves(folder: Path) -> Iterator[Curve]:
                                         "held out": _logged(dpo, "eval_loss")},
                 "It starts at ln 2 = 0.693, where policy and reference are the same.")  # fmt: skip
     yield Curve("Intent scorers: F1 on validation dialogues", "Epoch", "F1",
-                {language: _logged(folder / f"intent_{language}", "eval_f1", "epoch")
-                 for language in LANGUAGES})  # fmt: skip
+                {name: _logged(folder / f"intent_{language}", "eval_f1", "epoch")
+                 for language, name in LANGUAGES.items()})  # fmt: skip
 
 
 def _logged(folder: Path, name: str, x: str = "step") -> list[Point]:

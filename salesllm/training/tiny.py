@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from salesllm.catalog import Split
 from salesllm.dialogue import END_MARKER, Dialogue, Language, write_dialogues
 from salesllm.scenario import Scenario, write_scenarios
+from salesllm.scenarios.grammar import sample_dialogues
+from salesllm.scenarios.sampling import sample_scenarios
 from salesllm.scenarios.scripts import customer_script
 from salesllm.training.labels import label_outcomes
 from salesllm.training.template import END_OF_TURN, SERVING, START
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 PAD = "<|endoftext|>"
 
 
-def train_tokenizer(texts: Iterable[str], vocab_size: int = 4096) -> PreTrainedTokenizerBase:
+def train_tokenizer(texts: Iterable[str], vocab_size: int = 6144) -> PreTrainedTokenizerBase:
     """A byte-level BPE with Qwen3's pre-tokenization and its ChatML tokens."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -53,14 +55,17 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 4096) -> PreTrainedT
 
 
 def new_causal_lm(tokenizer: PreTrainedTokenizerBase, *, seed: int = 0, **sizes: int) -> Any:
-    """A randomly initialised `Qwen3ForCausalLM`, 2.2 M parameters by default."""
+    """A randomly initialised `Qwen3ForCausalLM`, 1.8 M parameters by default.
+
+    Wide and shallow: in the minutes that a laptop has, two layers learn far more than four.
+    """
     import torch
     from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 
     defaults = {
         "hidden_size": 192,
-        "intermediate_size": 512,
-        "num_hidden_layers": 4,
+        "intermediate_size": 384,
+        "num_hidden_layers": 2,
         "num_attention_heads": 6,
         "num_key_value_heads": 2,
         "head_dim": 32,
@@ -158,37 +163,49 @@ def make(dialogues: Sequence[Dialogue], scenarios: Sequence[Scenario], folder: s
             new_encoder(language, texts, folder / f"encoder_{language}")
 
 
-def prepare(folder: str | Path, *, seed: int = 0) -> None:
+SIZES = {
+    "train": 900,
+    "detector": 300,
+    "rollout": 80,
+    "test": 60,
+    "intent_train": 2000,
+    "intent_test": 300,
+}
+"""Scenarios a language of each sample file."""
+
+
+def prepare(folder: str | Path, *, seed: int = 0, scale: float = 1.0) -> None:
     """Writes everything that the tiny recipes start from: sample data and untrained models.
 
     The files share neither scenarios nor dialogues: `train`, `rollout_scenarios` (for preference
     pairs), `detector` (for the ablation's detector) and the intent training rows come from the
     catalogue's train split; `test` and the intent test rows from its test split, whose products
     and phrasings no training file has.
+
+    Args:
+        scale: Multiplies `SIZES`.
     """
     folder = Path(folder)
-    train = _draw("train", 600, seed)
-    test = _draw("test", 60, seed + 1)
-    detector = _draw("train", 250, seed + 2)
-    rollout = _draw("train", 60, seed + 3)
-    intent = {"train": _draw("train", 1000, seed + 4), "test": _draw("test", 250, seed + 5)}
-    sets = {"train": train, "test": test, "detector": detector, "rollout": rollout}
-    for name, (scenarios, dialogues) in sets.items():
+    drawn = {
+        name: _draw(name, max(8, round(size * scale)), seed + number)
+        for number, (name, size) in enumerate(SIZES.items())
+    }
+    for name in ("train", "detector", "rollout", "test"):
+        scenarios, dialogues = drawn[name]
         write_scenarios(folder / f"{name}_scenarios.jsonl", scenarios)
         if name != "rollout":
             write_dialogues(folder / f"{name}.jsonl", dialogues)
-    for part, (_, dialogues) in intent.items():
+    for name in ("intent_train", "intent_test"):
         for language in get_args(Language):
-            rows = label_outcomes(d for d in dialogues if d.language == language)
-            write_dialogues(folder / f"intent_{part}_{language}.jsonl", rows)
-    make(train[1], train[0], folder)
+            spoken = [d for d in drawn[name][1] if d.language == language]
+            write_dialogues(folder / f"{name}_{language}.jsonl", label_outcomes(spoken))
+    scenarios, dialogues = drawn["train"]
+    make(dialogues, scenarios, folder)
 
 
-def _draw(split: Split, count: int, seed: int) -> tuple[list[Scenario], list[Dialogue]]:
+def _draw(name: str, count: int, seed: int) -> tuple[list[Scenario], list[Dialogue]]:
     """`count` scenarios a language, with one dialogue each."""
-    from salesllm.scenarios.grammar import sample_dialogues
-    from salesllm.scenarios.sampling import sample_scenarios
-
+    split: Split = "test" if name.endswith("test") else "train"
     scenarios = [
         scenario
         for language in get_args(Language)

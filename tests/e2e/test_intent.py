@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from datasets import Dataset
-from jobs import INTENT, World, call, intent_options, killed_and_resumed, refused, snapshot
+from jobs import INTENT, World, call, done, intent_options, killed_and_resumed, refused, snapshot
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -122,6 +122,19 @@ def test_the_scorer_agrees_with_the_trainer(world: World, intent: Path, tmp_path
     assert [s.buying for s in scores] == pytest.approx(list(10 * expected[:, 1]), abs=1e-3)
     accuracy = np.mean([s.label == d.label for s, d in zip(scores, test, strict=True)])
     assert accuracy == read_json(intent / "summary.json")["test"]["accuracy"]
+
+
+def test_accumulated_batches_count_as_one(world: World, tmp_path: Path) -> None:
+    losses = []
+    for batch, steps in ((16, 1), (4, 4)):
+        out = tmp_path / str(steps)
+        one_epoch = ["--num_train_epochs", 1, "--per_device_train_batch_size", batch]
+        options = [*intent_options(world, out), *one_epoch, "--gradient_accumulation_steps", steps]
+        done(call("intent", INTENT, *options))
+        log = read_json(out / "trainer_state.json")["log_history"]
+        losses.append([row["eval_loss"] for row in log if "eval_loss" in row])
+        losses[-1].append(read_json(out / "summary.json")["train_loss"])
+    assert losses[1] == pytest.approx(losses[0], rel=0.01)
 
 
 def test_the_schema_lives_in_the_models_config(intent: Path) -> None:
