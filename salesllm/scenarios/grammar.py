@@ -125,8 +125,8 @@ def draw_plan(scenario: Scenario, rng: Random) -> Plan:
     endings = habits.yes if bought else habits.no
     ending = rng.choices(list(endings), list(endings.values()))[0]
     acts = ["opener"]
-    if rng.random() < 0.55:
-        acts.append("need" if rng.random() < 0.8 else "need_vague")
+    if rng.random() < 0.85:  # the salesperson always asks for it
+        acts.append("need" if rng.random() < 0.9 else "need_vague")
     room = MOST_CUSTOMER_TURNS - len(acts) - len(ending)
     acts += _middle(habits, min(rng.randint(*habits.length), room), ending, rng)
     return Plan((*acts, *ending), "bought" if bought else "declined")
