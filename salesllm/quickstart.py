@@ -23,6 +23,7 @@ from salesllm.errors import InputError
 from salesllm.files import write_json, write_text
 from salesllm.recipe import read_yaml
 from salesllm.report.html import write_report
+from salesllm.report.picture import role_inversion_svg
 from salesllm.report.quickstart import STAGES, report_of, summary_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -234,6 +235,7 @@ def run(folder: Path, embedding_model: str | None = None, scale: float = 1.0) ->
         Quickstart(folder, embedding_model, scale, progress).run()
     summary = summary_of(folder, seconds=time.monotonic() - began)
     write_report(folder / "report.html", report_of(folder, summary))
+    write_text(folder / "role_inversion.svg", role_inversion_svg(summary))
     write_json(folder / "summary.json", summary)  # last: it marks the run as finished
     rates = summary["role_inversion"]
     shown = ", ".join(f"{name} {100 * rate['rate']:.0f} %" for name, rate in rates.items())

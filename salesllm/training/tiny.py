@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -44,7 +45,10 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 6144) -> PreTrainedT
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(texts, trainer)
+    texts = list(texts)
+    # Whole characters come before anything else: half of a three-byte one, sampled, is no text.
+    whole = sorted({c for text in texts for c in text if not c.isascii()})
+    tokenizer.train_from_iterator(chain(texts, (c for c in whole for _ in range(1000))), trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token=END_OF_TURN,
