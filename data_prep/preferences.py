@@ -8,10 +8,7 @@ margin first, ready for people to look through) and, beside them, `<name>.summar
 
 from __future__ import annotations
 
-import functools
-
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from salesllm.chat.local import LocalChat
 from salesllm.chat.providers import open_chat
@@ -19,6 +16,7 @@ from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError, entry_point
 from salesllm.fidelity.inversion import SpeakerDetector
 from salesllm.files import sha256, write_json, write_jsonl
+from salesllm.progress import progress
 from salesllm.provenance import provenance
 from salesllm.recipe import load_recipe
 from salesllm.scenario import read_scenarios
@@ -45,10 +43,7 @@ def main() -> None:
     detector = SpeakerDetector.fit(read_dialogues(recipe.detector_train))
     customer = open_chat(recipe.customer)
     assert isinstance(customer, LocalChat)  # PairRecipe allows nothing else
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
-        task = progress.add_task("preference pairs", total=len(points))
-        advance = functools.partial(progress.advance, task)
+    with progress(console, "points tried", len(points)) as advance:
         pairs, dropped = mine(points, customer, detector, recipe, advance)
     if not pairs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())

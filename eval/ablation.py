@@ -14,10 +14,7 @@ versions, fingerprints), `table.md`, `summary.json`.
 
 from __future__ import annotations
 
-import functools
-
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from salesllm.chat.base import Sampling
 from salesllm.chat.providers import open_chat
@@ -40,6 +37,7 @@ from salesllm.fidelity.inversion import SpeakerDetector
 from salesllm.fidelity.predict import find_targets, predict
 from salesllm.fidelity.similarity import Embedder
 from salesllm.files import sha256, write_json, write_jsonl, write_text
+from salesllm.progress import progress
 from salesllm.provenance import provenance
 from salesllm.recipe import load_recipe
 from salesllm.scenario import read_scenarios
@@ -68,10 +66,8 @@ def main() -> None:
     # Predict and score, one customer after the other
     sampling = Sampling(recipe.temperature, recipe.top_p, recipe.max_tokens, recipe.seed)
     rows = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
-        for customer in recipe.customers:
-            task = progress.add_task(f"{customer.name}: predict", total=len(targets))
+    for customer in recipe.customers:
+        with progress(console, f"{customer.name}: turns predicted", len(targets)) as advance:
             predictions = predict(
                 open_chat(customer),
                 targets,
@@ -79,10 +75,10 @@ def main() -> None:
                 system_prompt_of(customer, recipe.prompts_dir),
                 sampling,
                 batch_size=recipe.batch_size,
-                advance=functools.partial(progress.advance, task),
+                advance=advance,
             )
-            rows += score(customer.name, predictions, detector, embedder, recipe.max_short_chars)
-            write_jsonl(recipe.output_dir / "predictions.jsonl", rows)
+        rows += score(customer.name, predictions, detector, embedder, recipe.max_short_chars)
+        write_jsonl(recipe.output_dir / "predictions.jsonl", rows)
 
     # Report
     if simulated_rows:

@@ -7,15 +7,12 @@ import gc
 import hashlib
 import itertools
 import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from salesllm.benchmark.journal import Cell, Journal
 from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
@@ -25,6 +22,7 @@ from salesllm.chat.providers import ChatSpec, open_chat
 from salesllm.dialogue import Dialogue, Language, Turn
 from salesllm.errors import InputError
 from salesllm.files import sha256, write_json, write_jsonl
+from salesllm.progress import progress
 from salesllm.prompts import load_prompt
 from salesllm.provenance import provenance
 from salesllm.scenario import Scenario
@@ -40,7 +38,6 @@ JOURNAL, DIALOGUES, SCORES, SUMMARY = (
     "journal.jsonl", "dialogues.jsonl", "scores.jsonl", "summary.json",
 )  # fmt: skip
 _CHUNK = 512  # dialogues in memory at once while scoring
-_PLAIN_SECONDS = 10.0  # between two lines of progress where there is no terminal
 
 
 def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> dict[str, Any]:
@@ -166,7 +163,8 @@ async def _talk(
             needed = (*needed, ("judge", recipe.judge.name))
         groups.setdefault(needed, []).append(cell)
 
-    with _progress(console, recipe.name, len(cells), len(cells) - len(todo)) as advance:
+    name = f"{recipe.name}: dialogues"
+    with progress(console, name, len(cells), len(cells) - len(todo)) as advance:
 
         async def work(queue: Iterator[Cell]) -> None:
             for cell in queue:
@@ -175,7 +173,7 @@ async def _talk(
                     await _simulate(recipe, cell, scenario, cast, journal)
                 if judged and journal.done("dialogue", cell):
                     await _judge(recipe, cell, scenarios, cast, journal)
-                advance(journal.done("dialogue", cell))
+                advance(failed=not journal.done("dialogue", cell))
 
         for needed, group in groups.items():
             cast.load(needed)
@@ -376,33 +374,3 @@ def _header(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> dict[str,
 
 def _data(header: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in header.items() if key != "recipe"}
-
-
-class _Advance(Protocol):
-    def __call__(self, ok: bool) -> None: ...
-
-
-@contextmanager
-def _progress(console: Console, name: str, total: int, done: int) -> Iterator[_Advance]:
-    """A bar on a terminal, a line now and then elsewhere. Yields what to call after each cell."""
-    failed, last = 0, time.monotonic()
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    bar = Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    )
-
-    def text() -> str:
-        return f"{name}: dialogues" + (f", {failed} failed" if failed else "")
-
-    def advance(ok: bool) -> None:
-        nonlocal failed, done, last
-        done, failed = done + 1, failed + (not ok)
-        bar.update(task, completed=done, description=text())
-        now = time.monotonic()
-        if not console.is_terminal and (done == total or now - last >= _PLAIN_SECONDS):
-            last = now
-            console.print(f"{text()}: {done}/{total}", markup=False, highlight=False)
-
-    with bar:
-        task = bar.add_task(text(), total=total, completed=done)
-        yield advance
