@@ -80,6 +80,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from salesllm.training.tiny import prepare
 
         prepare(arguments.output_dir, seed=arguments.seed, scale=arguments.scale)
+        print(f"{arguments.output_dir}: sample data and untrained models for recipes/*/tiny*")
     else:
         from salesllm.training.preflight import preflight
 

@@ -7,11 +7,12 @@ Every stage is the same script that a real run uses, in a process of its own, wi
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from salesllm.errors import InputError
-from salesllm.files import write_json, write_text
+from salesllm.files import read_json, write_json, write_text
 from salesllm.recipe import read_yaml
 from salesllm.report.html import write_report
 from salesllm.report.picture import role_inversion_svg
@@ -37,6 +38,7 @@ ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": str(2**31),
     "MALLOC_TRIM_THRESHOLD_": str(2**33),
 }
+RUN = "quickstart.json"
 NEEDED = ("train/sft.py", "eval/benchmark.py", "recipes/customerlm/tiny/sft.yaml")
 
 
@@ -53,6 +55,8 @@ class Quickstart:
         self.folder, self.embedding_model, self.progress = folder, embedding_model, progress
         self.scale = scale
         self.lanes = 1
+        self.running: set[subprocess.Popen[bytes]] = set()
+        self.stopping = False
 
     def run(self) -> None:
         """Runs every stage that is not done yet.
@@ -61,15 +65,26 @@ class Quickstart:
             StageError: A stage failed.
         """
         self._python("data", "-m", "salesllm.cli", "tiny", "--output_dir", self.folder,
-                     "--scale", str(self.scale), done="init/model.safetensors")  # fmt: skip
+                     "--scale", str(self.scale), done="tiny.json")  # fmt: skip
         # Two lanes on two cores: the customer's stages follow from one another, the scorers stand
         # alone and are wanted only by the benchmark.
         self.lanes = 2
         with ThreadPoolExecutor(2) as lanes:
-            for lane in [lanes.submit(self._scorers), lanes.submit(self._customers)]:
-                lane.result()
+            try:
+                for lane in as_completed([lanes.submit(self._scorers),
+                                          lanes.submit(self._customers)]):  # fmt: skip
+                    lane.result()
+            except BaseException:
+                self.stop()
+                raise
         self._benchmark("benchmark", "test_scenarios.jsonl", STAGES, intent=True)
         self._ablation()
+
+    def stop(self) -> None:
+        """Ends what runs: nothing outlives an interrupted quickstart."""
+        self.stopping = True
+        for process in list(self.running):
+            process.kill()
 
     # Stages
 
@@ -155,12 +170,13 @@ class Quickstart:
 
     def _python(self, stage: str, *command: str | Path, done: str) -> None:
         """Runs one stage in a process of its own, unless its result is already there."""
+        if self.stopping:
+            raise StageError(f"{stage} was not started")
         if (self.folder / done).exists():
             return
         log = self.folder / "logs" / f"{stage}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // self.lanes))}
-        shown = Shown(stage, self.progress)
         with log.open("w", encoding="utf-8") as file:
             process = subprocess.Popen(
                 [sys.executable, *map(str, command)],
@@ -169,12 +185,16 @@ class Quickstart:
                 stdout=file,
                 stderr=subprocess.STDOUT,
             )
+            self.running.add(process)
+            shown = Shown(stage, self.progress)
             try:
                 while process.poll() is None:
                     shown.update(_last_line(log))
                     time.sleep(0.5)
             finally:
-                process.kill()  # nothing outlives an interrupted quickstart
+                process.kill()
+                process.wait()
+                self.running.discard(process)
         if process.returncode:
             raise StageError(f"{stage} failed: {_last_line(log)} (all of it: {log})")
         shown.finish()
@@ -225,15 +245,28 @@ def run(folder: Path, embedding_model: str | None = None, scale: float = 1.0) ->
             field="output_dir",
             fix="Choose another --output_dir, or delete it",
         )
-    began = time.monotonic()
-    console = Console(stderr=True)
+    if embedding_model is not None and Path(embedding_model).exists():
+        embedding_model = str(Path(embedding_model).resolve())
+    elif embedding_model is not None and embedding_model.count("/") != 1:
+        fix = "Give a sentence encoder's folder or Hub id"
+        raise InputError("no such folder", path=embedding_model, field="embedding_model", fix=fix)
+    arguments = {"scale": scale, "embedding_model": embedding_model}
+    before = _resume(folder, arguments)
+    began, console = time.monotonic(), Console(stderr=True)
     columns = (SpinnerColumn(finished_text="\N{CHECK MARK}"), TextColumn("{task.description}"))
     now = TextColumn("{task.fields[now]}", style="dim")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the stages are ended, too
     with Progress(
         *columns, TimeElapsedColumn(), now, console=console, disable=not console.is_terminal
     ) as progress:
-        Quickstart(folder, embedding_model, scale, progress).run()
-    summary = summary_of(folder, seconds=time.monotonic() - began)
+        stages = Quickstart(folder, embedding_model, scale, progress)
+        try:
+            stages.run()
+        finally:
+            stages.stop()
+            spent = before + time.monotonic() - began
+            write_json(folder / RUN, arguments | {"seconds": spent})
+    summary = summary_of(folder, seconds=spent)
     write_report(folder / "report.html", report_of(folder, summary))
     write_text(folder / "role_inversion.svg", role_inversion_svg(summary))
     write_json(folder / "summary.json", summary)  # last: it marks the run as finished
@@ -241,6 +274,27 @@ def run(folder: Path, embedding_model: str | None = None, scale: float = 1.0) ->
     shown = ", ".join(f"{name} {100 * rate['rate']:.0f} %" for name, rate in rates.items())
     console.print(f"role inversion: {shown}", highlight=False)
     console.print(f"{folder / 'report.html'} ({summary['seconds']:.0f} s)", highlight=False)
+
+
+def _resume(folder: Path, arguments: Mapping[str, Any]) -> float:
+    """Seconds already spent on an unfinished run in the folder; 0 for a new one.
+
+    Raises:
+        InputError: It is a run with other arguments.
+    """
+    if not (folder / RUN).exists():
+        write_json(folder / RUN, {**arguments, "seconds": 0.0})
+        return 0.0
+    old = read_json(folder / RUN)
+    for name, value in arguments.items():
+        if old[name] != value:
+            raise InputError(
+                f"the folder holds an unfinished quickstart with {name} {old[name]}, not {value}",
+                path=folder,
+                field=name,
+                fix="Repeat it, choose another --output_dir, or delete the folder",
+            )
+    return float(old["seconds"])
 
 
 def _last_line(log: Path) -> str:

@@ -52,6 +52,9 @@ class Difference(Interval):
 
     p_value: float
 
+    def as_dict(self, value: str = "value", n: str = "n") -> dict[str, float]:
+        return super().as_dict(value, n) | {"p_value": self.p_value}
+
 
 def bootstrap_mean(
     values: Values,

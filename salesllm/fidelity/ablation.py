@@ -33,7 +33,7 @@ from salesllm.files import read_json
 from salesllm.prompts import load_prompt
 from salesllm.recipe import Recipe
 from salesllm.scenarios.scripts import customer_system
-from salesllm.stats import bootstrap_mean
+from salesllm.stats import bootstrap_mean, paired_difference
 
 SUMMARY = "summary.json"
 PEOPLE = "people"
@@ -292,6 +292,8 @@ def summarise(
             "true": _share(row["reference_ends"] for row in answered),
             "agreement": _share(row["ended"] == row["reference_ends"] for row in answered),
         },
+        "distinct": len({row["prediction"] for row in spoken}),
+        "distinct_true": len({row["reference"] for row in spoken}),
         "turns": len(rows),
         "failed": len(rows) - len(answered),
         "empty": len(answered) - len(spoken),
@@ -307,6 +309,33 @@ def summarise(
     return summary
 
 
+def likeness_change(
+    rows: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[str, float]]:
+    """How far likeness differs from another customer's on the same turns, metric by metric.
+
+    Returns:
+        Metric to mean difference, 95 % interval clustered by dialogue, and p-value, over the turns
+        that both have.
+    """
+    other = {(row["dialogue_id"], row["turn"]): row for row in before}
+    changes = {}
+    for name in METRICS:
+        pairs = [
+            (row, other[row["dialogue_id"], row["turn"]])
+            for row in rows
+            if name in row and name in other.get((row["dialogue_id"], row["turn"]), {})
+        ]
+        if pairs:
+            difference = paired_difference(
+                [a[name] for a, _ in pairs],
+                [b[name] for _, b in pairs],
+                [a["dialogue_id"] for a, _ in pairs],
+            )
+            changes[name] = difference.as_dict("difference")
+    return changes
+
+
 def summary_of(
     recipe: AblationRecipe,
     rows: Sequence[Mapping[str, Any]],
@@ -319,14 +348,29 @@ def summary_of(
     true_turns = [CustomerTurn(t.dialogue.id, t.language, t.text) for t in targets]
     groups: dict[str, set[str]] = {"overall": {turn.language for turn in true_turns}}
     groups |= {language: {language} for language in sorted(groups["overall"])}
+    first = recipe.customers[0].name
+
+    def rows_of(customer: str, among: set[str]) -> list[Mapping[str, Any]]:
+        return [r for r in rows if r["customer"] == customer and r["language"] in among]
+
     return {
         "name": recipe.name,
         "customers": {
             customer.name: {
                 group: summarise(
-                    [r for r in rows if r["customer"] == customer.name and r["language"] in among],
+                    rows_of(customer.name, among),
                     [t for t in simulated.get(customer.name, ()) if t.language in among],
                     detector,
+                )
+                | (
+                    {}
+                    if customer.name == first
+                    else {
+                        "likeness_change": {
+                            "from": first,
+                            **likeness_change(rows_of(customer.name, among), rows_of(first, among)),
+                        }
+                    }
                 )
                 for group, among in groups.items()
             }

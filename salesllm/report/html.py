@@ -56,7 +56,7 @@ def render(data: ReportData) -> str:
         detectors=figures.detectors(summary),
         likeness=likeness,
         likeness_plot=_stages_plot(likeness, figures.METRICS, "Likeness to people's turns", 3),
-        likeness_gain=_gain(likeness),
+        likeness_gain=_gain(likeness, summary),
         intent=intent,
         benchmark=benchmark,
         benchmark_plot=_stages_plot(benchmark, figures.SCORES, "Benchmark scores", 2, 10),
@@ -108,8 +108,13 @@ def _stages_plot(
     return interval_plot(rows, label=label, tick=lambda value: f"{value:g}", top=top).svg()
 
 
-def _gain(likeness: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any] | None:
-    """On how many metrics the last stage is above the base; None where they were not compared."""
+def _gain(
+    likeness: Mapping[str, Mapping[str, Estimate]], summary: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """On how many metrics the last stage is above the base; None where they were not compared.
+
+    `certain` counts those whose paired interval lies above zero; None without paired intervals.
+    """
     for last in ("dpo", "sft"):
         pairs = {
             metric: (row["base"].value, row[last].value)
@@ -117,8 +122,10 @@ def _gain(likeness: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any] | No
             if "base" in row and last in row
         }
         if pairs:
+            change = summary["likeness"][last].get("change") or {}
+            certain = sum(each["low"] > 0 for each in change.values()) if change else None
             up = sum(after > before for before, after in pairs.values())
-            return {"stage": last, "up": up, "of": len(pairs), "pairs": pairs}
+            return {"stage": last, "up": up, "of": len(pairs), "certain": certain}
     return None
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from salesllm.dialogue import Dialogue, Speaker, read_dialogues
+from salesllm.fidelity.inversion import CustomerTurn, SpeakerDetector
 from salesllm.files import read_json, read_jsonl
 from salesllm.provenance import provenance
 from salesllm.report.data import Curve, ReportData, Sample, SampleTurn
@@ -30,7 +31,8 @@ def summary_of(folder: Path, *, seconds: float) -> dict[str, Any]:
     return {
         "seconds": round(seconds, 1),
         "role_inversion": rates | {"reference": ablation["reference"]["overall"]["role_inversion"]},
-        "likeness": {stage: _likeness(customers[stage]["likeness"]) for stage in STAGES},
+        "floor_in_training_phrasings": _floor_in_training_phrasings(folder),
+        "likeness": {stage: _likeness(customers[stage]) for stage in STAGES},
         "intent": {
             language: read_json(folder / f"intent_{language}" / "summary.json")["test"]
             for language in LANGUAGES
@@ -44,9 +46,34 @@ def summary_of(folder: Path, *, seconds: float) -> dict[str, Any]:
     }
 
 
-def _likeness(metrics: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+def _likeness(customer: Mapping[str, Any]) -> dict[str, Any]:
+    """Means, their intervals, and the paired change from the base on the same turns."""
+    metrics = customer["likeness"]
     figures: dict[str, Any] = {m: metrics[m]["mean"] if m in metrics else None for m in METRICS}
-    return figures | {"interval": {m: [v["low"], v["high"]] for m, v in metrics.items()}}
+    figures["interval"] = {m: [v["low"], v["high"]] for m, v in metrics.items()}
+    change = customer.get("likeness_change", {})
+    figures["change"] = {m: change[m] for m in METRICS if m in change}
+    return figures | {
+        "distinct": customer["distinct"],
+        "distinct_true": customer["distinct_true"],
+        "ending": customer["ending"],
+    }
+
+
+def _floor_in_training_phrasings(folder: Path) -> dict[str, Any]:
+    """The rate that people get in the phrasings that customers and detector learned from.
+
+    The ablation's floor is people in unseen phrasings. The trained customers speak in those of the
+    training split, as does the detector's training file, where it errs less.
+    """
+    detector = SpeakerDetector.fit(read_dialogues(folder / "detector.jsonl"))
+    turns = [
+        CustomerTurn(dialogue.id, dialogue.language, turn.text)
+        for dialogue in read_dialogues(folder / "train.jsonl")
+        for turn in dialogue.turns
+        if turn.speaker is Speaker.CUSTOMER
+    ]
+    return detector.inversion_rate(turns).as_dict("rate", "turns")
 
 
 def _scores(benchmark: Mapping[str, Any], customer: str) -> dict[str, Any]:
@@ -62,14 +89,15 @@ def report_of(folder: Path, summary: Mapping[str, Any]) -> ReportData:
         lead=(
             "A small Qwen3 with random weights first learns to talk like a salesperson, as general "
             "chat models do when told to be the customer. SFT on sample dialogues and DPO on pairs "
-            "of its own answers then make it a customer. All figures are on scenarios with "
-            "products and phrasings that no training file has."
+            "of its own answers then make it a customer. Role inversion, likeness, intent and "
+            "benchmark are measured on products and phrasings that no training file has."
         ),
         summary=dict(summary),
         curves=list(_curves(folder)),
         samples=list(_samples(folder)),
         facts=list(_facts(folder, summary)),
         notes=[
+            *_readings(summary),
             "The dialogues are generated sample data. They exercise the code; they are not the "
             "benchmark, and no figure here says anything of a real salesperson.",
             "A model of two million parameters has no world knowledge: expect the right role and "
@@ -77,6 +105,22 @@ def report_of(folder: Path, summary: Mapping[str, Any]) -> ReportData:
             "The selling score comes from rules that count evidence, a stand-in for an LLM judge. "
             "The two are never averaged. Name a judge in the benchmark recipe to use one.",
         ],
+    )
+
+
+def _readings(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What the figures would hide, in sentences made from them."""
+    floor, dpo = summary["floor_in_training_phrasings"], summary["likeness"]["dpo"]
+    yield (
+        "The detector's training dialogues share no scenario with the customer's, but they share "
+        f"phrasings. In those it flags {100 * floor['rate']:.1f} % of people's turns; the floor in "
+        "the chart is people in phrasings new to it. Compare the trained customers with both."
+    )
+    yield (
+        f"On the same held-out turns DPO's customer says {dpo['distinct']} different things, "
+        f"people {dpo['distinct_true']}. It ends the dialogue at "
+        f"{100 * dpo['ending']['predicted']:.0f} % of them, people at "
+        f"{100 * dpo['ending']['true']:.0f} %."
     )
 
 
@@ -153,7 +197,10 @@ def _facts(folder: Path, summary: Mapping[str, Any]) -> Iterator[tuple[str, str]
     yield "Training dialogues", f"{counts['train']}, half of them in each language"
     yield "Held-out dialogues", f"{counts['test']}, other products and phrasings"
     yield "Speaker detector", f"fitted to {counts['detector']} dialogues nobody was trained on"
-    yield "Base", f"{summary['training']['base']['steps']} steps on the salesperson's turns"
+    yield (
+        "Base",
+        f"{summary['training']['base']['steps']} steps on all tokens, as the salesperson sees them",
+    )
     yield "SFT", f"{sft['steps']} steps, {sft['supervised_tokens']:,} tokens in the loss"
     yield "DPO", f"{dpo['steps']} steps on {dpo['train_pairs']} pairs"
     yield "Final score", f"{summary['alpha']} × buying + {1 - summary['alpha']:g} × selling"

@@ -2,7 +2,8 @@
 
 At points of its dialogues the customer answers several times over. A speaker detector says which
 answers sound like the salesperson; the worst is `rejected`. `chosen` is what was really said there
-when people talked, or the customer's own best answer when the dialogue is a rollout.
+when people talked. In a rollout it is the customer's own likeliest answer among those that sound
+less like the salesperson by a margin: the detector alone would choose odd ones.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class PairRecipe(Recipe):
 
     Attributes:
         dialogues: Where pairs come from: dialogues of people, or rollouts of the customer.
-        chosen: `recorded` takes the turn in the file, for dialogues of people; `best` the
-            customer's own most customer-like answer, for rollouts.
+        chosen: `recorded` takes the turn in the file, for dialogues of people; `best` one of the
+            customer's own answers, for rollouts.
         detector_train: Dialogues to fit the mining detector to. Keep them apart from those that
             fit the detector of the ablation: a model measured by its own teacher shows only what
             it was taught.
@@ -159,7 +160,7 @@ def mine(
             for draw in range(recipe.candidates)
         ]
         for point, replies in zip(chunk, zip(*draws, strict=True), strict=True):
-            found = _contrast(point, replies, detector, recipe)
+            found = _contrast(point, replies, customer, detector, recipe)
             if isinstance(found, Pair):
                 pairs.append(found)
             else:
@@ -170,7 +171,11 @@ def mine(
 
 
 def _contrast(
-    point: Point, replies: Sequence[Reply], detector: SpeakerDetector, recipe: PairRecipe
+    point: Point,
+    replies: Sequence[Reply],
+    customer: LocalChat,
+    detector: SpeakerDetector,
+    recipe: PairRecipe,
 ) -> Pair | str:
     """The pair at one point, or why there is none."""
     drawn = sorted({r.text.strip() for r in replies if r.finish_reason == "stop"})
@@ -178,19 +183,25 @@ def _contrast(
     drawn = [text for text in drawn if strip_end(text)[0].strip()]
     if not drawn:
         return "no whole answer"
-    texts = [*drawn, point.recorded] if recipe.chosen == "recorded" else drawn
+    if recipe.chosen == "recorded":
+        candidates = [point.recorded]
+    else:
+        candidates = [text for text in drawn if strip_end(text)[0] not in point.earlier]
+    if not candidates:
+        return "only repetitions"
+    texts = [*drawn, *candidates]
     judged = detector.predict_proba([strip_end(text)[0] for text in texts], point.language)
     p = dict(zip(texts, judged.tolist(), strict=True))
     rejected = max(drawn, key=p.__getitem__)
-    if recipe.chosen == "recorded":
-        chosen = point.recorded
-    else:
-        fresh = [text for text in drawn if strip_end(text)[0] not in point.earlier]
-        if not fresh:
-            return "only repetitions"
-        chosen = min(fresh, key=p.__getitem__)
-    if _bare(chosen) == _bare(rejected) or p[rejected] - p[chosen] < recipe.margin:
+    better = [
+        text
+        for text in candidates
+        if p[rejected] - p[text] >= recipe.margin and _bare(text) != _bare(rejected)
+    ]
+    if not better:
         return "no contrast"
+    likely = customer.log_likelihood([point.prompt] * len(better), better)
+    chosen = max(zip(likely, better, strict=True))[1]
     return Pair(point, Preference(point.prompt, chosen, rejected), p[chosen], p[rejected])
 
 

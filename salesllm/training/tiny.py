@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from salesllm.catalog import Split
 from salesllm.dialogue import END_MARKER, Dialogue, Language, write_dialogues
+from salesllm.files import write_json
 from salesllm.scenario import Scenario, write_scenarios
 from salesllm.scenarios.grammar import sample_dialogues
 from salesllm.scenarios.sampling import sample_scenarios
@@ -167,6 +168,9 @@ def make(dialogues: Sequence[Dialogue], scenarios: Sequence[Scenario], folder: s
             new_encoder(language, texts, folder / f"encoder_{language}")
 
 
+READY = "tiny.json"
+"""Written last: the folder is whole."""
+
 SIZES = {
     "train": 900,
     "detector": 300,
@@ -205,6 +209,7 @@ def prepare(folder: str | Path, *, seed: int = 0, scale: float = 1.0) -> None:
             write_dialogues(folder / f"{name}_{language}.jsonl", label_outcomes(spoken))
     scenarios, dialogues = drawn["train"]
     make(dialogues, scenarios, folder)
+    write_json(folder / READY, {"seed": seed, "scale": scale, "scenarios_a_language": SIZES})
 
 
 def _draw(name: str, count: int, seed: int) -> tuple[list[Scenario], list[Dialogue]]:

@@ -206,3 +206,17 @@ def test_a_tokenizer_that_cannot_serve(
 def test_no_model_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot load the tokenizer"):
         LocalChat(tmp_path)
+
+
+def test_log_likelihood_is_the_models_own_whatever_the_batch(chat: LocalChat) -> None:
+    texts = [f"ok {i} bye" + " kettle" * i for i in range(len(BATCH))]
+    scores = chat.log_likelihood(BATCH, texts)
+    for messages, text, score in zip(BATCH, texts, scores, strict=True):
+        prompt = chat.tokenizer.apply_chat_template(messages, add_generation_prompt=True)[
+            "input_ids"
+        ]
+        row = torch.tensor([[*prompt, *chat.tokenizer.encode(text), chat.tokenizer.eos_token_id]])
+        labels = row.clone()
+        labels[:, : len(prompt)] = -100
+        with torch.no_grad():
+            assert score == pytest.approx(-float(chat.model(row, labels=labels).loss), abs=1e-4)

@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 
-def quickstart(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "salesllm.cli", "quickstart"]
-    options = ["--output_dir", str(folder), "--scale", "0.1"]
-    return subprocess.run([*command, *options], capture_output=True, text=True)
+def command(folder: Path, scale: str = "0.1") -> list[str]:
+    run = [sys.executable, "-m", "salesllm.cli", "quickstart"]
+    return [*run, "--output_dir", str(folder), "--scale", scale]
+
+
+def quickstart(folder: Path, scale: str = "0.1") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(folder, scale), capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +83,26 @@ def test_a_finished_run_is_refused_and_an_unfinished_one_goes_on(finished: Path)
     assert refused.returncode == 2
     assert "already holds a finished quickstart" in refused.stderr
     before = (finished / "sft" / "model.safetensors").stat().st_mtime_ns
+    spent = summary_of(finished)["seconds"]
     shutil.rmtree(finished / "ablation")
     (finished / "summary.json").unlink()
+    changed = quickstart(finished, "0.2")
+    assert changed.returncode == 2
+    assert "unfinished quickstart with scale 0.1, not 0.2" in changed.stderr
     again = quickstart(finished)
     assert again.returncode == 0, again.stderr
+    assert summary_of(finished)["seconds"] > spent
     assert "ablation: started" in again.stderr
     assert "sft: started" not in again.stderr
     assert (finished / "sft" / "model.safetensors").stat().st_mtime_ns == before
+
+
+def test_nothing_outlives_an_interrupted_quickstart(tmp_path: Path) -> None:
+    process = subprocess.Popen(command(tmp_path), stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "data: started\n"
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert children
+    process.terminate()
+    assert process.wait(timeout=60) == 143
+    assert not any(Path(f"/proc/{child}").exists() for child in children)

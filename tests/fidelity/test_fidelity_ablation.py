@@ -12,6 +12,7 @@ from salesllm.fidelity.ablation import (
     CustomerRecipe,
     claim_output,
     generated_turns,
+    likeness_change,
     read_detector_train,
     score,
     summary_of,
@@ -217,3 +218,19 @@ def test_a_finished_run_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
 def test_recipes_that_cannot_be_run(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         recipe(**changes)
+
+
+def test_the_change_of_likeness_is_paired_by_turn() -> None:
+    def rows(*values: float) -> list[dict[str, Any]]:
+        return [
+            {"dialogue_id": f"d{i // 2}", "turn": i % 2, "bleu4": value}
+            for i, value in enumerate(values)
+        ]
+
+    change = likeness_change(rows(0.3, 0.4, 0.5, 0.6), rows(0.1, 0.2, 0.3, 0.4)[::-1])
+    assert set(change) == {"bleu4"}
+    assert change["bleu4"]["difference"] == pytest.approx(0.2)
+    assert change["bleu4"]["low"] == pytest.approx(0.2)
+    assert change["bleu4"]["n"] == 4
+    assert change["bleu4"]["p_value"] < 0.01
+    assert likeness_change(rows(0.3), []) == {}

@@ -52,6 +52,12 @@ class Customer:
         self.seen += [list(messages) for messages in batch]
         return [self.answers[sampling.seed]] * len(batch)
 
+    def log_likelihood(
+        self, conversations: Sequence[Sequence[Message]], replies: Sequence[str]
+    ) -> list[float]:
+        assert len(conversations) == len(replies)
+        return [-float(len(text)) for text in replies]
+
 
 def recipe(**values: Any) -> PairRecipe:
     fields: dict[str, Any] = {
@@ -85,6 +91,13 @@ def test_best_against_worst_of_the_customers_own_answers(detector: SpeakerDetect
     assert len(pairs) == 2
     assert not dropped
     assert all(pair.p_chosen < 0.5 < pair.p_rejected for pair in pairs)
+
+
+def test_of_several_good_answers_the_likeliest_is_chosen(detector: SpeakerDetector) -> None:
+    points = list(find_points([TALK], None, View()))[:1]
+    customer = Customer(replies("too pricey for me hm", PITCH, DOUBT))
+    pairs, _ = mine(points, customer, detector, recipe(candidates=3))  # type: ignore[arg-type]
+    assert [p.preference.chosen for p in pairs] == [DOUBT]  # the shorter one
 
 
 def test_what_people_said_against_the_customers_worst(detector: SpeakerDetector) -> None:
