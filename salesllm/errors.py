@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ParamSpec
 
 P = ParamSpec("P")
+_REFUSED_PATH = (FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
 
 
 class InputError(Exception):
@@ -41,15 +42,25 @@ class InputError(Exception):
 
 
 def entry_point(main: Callable[P, None]) -> Callable[P, None]:
-    """Turns an `InputError` raised by `main` into one line on stderr and exit code 2."""
+    """Turns a user's mistake that `main` meets into one line on stderr and exit code 2.
+
+    That is an `InputError`, or the system's refusal of a path.
+    """
 
     @functools.wraps(main)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             main(*args, **kwargs)
         except InputError as error:
-            if os.environ.get("RANK", "0") == "0":  # every process of a launch fails alike
-                print(f"error: {error}", file=sys.stderr)
-            sys.exit(2)
+            message = str(error)
+        except _REFUSED_PATH as error:
+            if error.filename is None:
+                raise
+            message = f"{error.filename}: {error.strerror}. Choose another path."
+        else:
+            return
+        if os.environ.get("RANK", "0") == "0":  # every process of a launch fails alike
+            print(f"error: {message}", file=sys.stderr)
+        sys.exit(2)
 
     return wrapped

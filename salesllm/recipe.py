@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from salesllm.dialogue import validation_error
 from salesllm.errors import InputError
@@ -20,6 +20,22 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _take_back(cls, values: Any) -> Any:
+        """`--key none` takes back what a recipe gives an optional key, as in `train/`."""
+        if not isinstance(values, dict):
+            return values
+        optional = {name for name, field in cls.model_fields.items() if field.default is None}
+        return {
+            key: None if key in optional and _is_none(value) else value
+            for key, value in values.items()
+        }
+
+
+def _is_none(value: Any) -> bool:
+    return isinstance(value, str) and value.lower() in ("none", "")
+
 
 R = TypeVar("R", bound=Recipe)
 
@@ -29,9 +45,11 @@ def read_yaml(path: str | Path) -> tuple[dict[str, Any], dict[str, int]]:
     path = Path(path)
     if not path.is_file():
         raise InputError("no such recipe", path=path, fix="Check the path after --config")
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         value, node = yaml.safe_load(text), yaml.compose(text, Loader=yaml.SafeLoader)
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8: {error.reason}", path=path, fix="Save it as UTF-8") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = f"not YAML: {getattr(error, 'problem', error)}"
@@ -74,7 +92,7 @@ def load_recipe(schema: type[R], argv: Sequence[str] | None = None, doc: str | N
     known, rest = parser.parse_known_args(argv)
     values, lines = read_yaml(known.config)
     for key, text in _pairs(rest):
-        _assign(values, key, yaml.safe_load(text))
+        _assign(values, key, _override(key, text))
         lines[key] = 0  # given on the command line, so no line of the file is to blame
     return validate_recipe(schema, values, known.config, lines)
 
@@ -89,12 +107,35 @@ def _pairs(rest: Sequence[str]) -> Iterable[tuple[str, str]]:
         yield key, value if equals else items.pop(0)
 
 
+_SHELL = "the command line"
+
+
+def _override(key: str, text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        problem = f"not YAML: {getattr(error, 'problem', error)}"
+        raise InputError(problem, path=_SHELL, field=key, fix="Correct it") from None
+
+
 def _assign(values: dict[str, Any], dotted: str, value: Any) -> None:
-    *parents, last = dotted.split(".")
     here: Any = values
-    for parent in parents:
-        here = here[int(parent)] if isinstance(here, list) else here.setdefault(parent, {})
-    here[int(last) if isinstance(here, list) else last] = value
+    names = dotted.split(".")
+    for depth, name in enumerate(names):
+        above = ".".join(names[:depth])
+        if isinstance(here, list):
+            if not name.isdecimal() or int(name) >= len(here):
+                problem = f"`{above}` has no item {name!r} among its {len(here)}"
+                raise InputError(problem, path=_SHELL, field=dotted, fix="Count from 0")
+        elif not isinstance(here, dict):
+            problem = f"`{above}` is {here!r}, which has no keys"
+            raise InputError(problem, path=_SHELL, field=dotted, fix=f"Give `{above}` as a whole")
+        place: Any = int(name) if isinstance(here, list) else name
+        if depth == len(names) - 1:
+            here[place] = value
+        elif isinstance(here, dict) and here.get(place) is None:
+            here[place] = {}
+        here = here[place]
 
 
 def validate_recipe(
@@ -106,7 +147,7 @@ def validate_recipe(
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         line = lines.get(key) or None
-        where = "the command line" if lines.get(key) == 0 else path
+        where = _SHELL if lines.get(key) == 0 else path
         if first["type"] == "extra_forbidden":
             siblings = schema.model_fields if "." not in key else _all_fields(schema)
             raise unknown_key(key, siblings, where, line) from None

@@ -64,21 +64,25 @@ PHRASES: dict[str, tuple[Sequence[str], ...]] = {
 }
 
 
-def dialogues(count: int, seed: int = 0, languages: Sequence[str] = ("en", "zh")) -> list[Dialogue]:
-    """`count` dialogues, the languages in turn; every other one of a language ends in a sale."""
-    rng = random.Random(seed)
+def dialogues(count: int, skip: int = 0, languages: Sequence[str] = ("en", "zh")) -> list[Dialogue]:
+    """`count` dialogues, the languages in turn; every other one of a language ends in a sale.
+
+    No two say the same, nor do any of another call whose ranges of `skip` and `count` lie apart.
+    """
     made = []
-    for i, language in zip(range(count), itertools.cycle(languages), strict=False):
-        opening, pitch, doubt, answer, bought, declined = PHRASES[language]
+    for i in range(skip, skip + count):
+        language = languages[i % len(languages)]
+        *parts, bought, declined = PHRASES[language]
         outcome = "bought" if i // len(languages) % 2 else "declined"
-        last = bought if outcome == "bought" else declined
-        said = [rng.choice(part) for part in (opening, pitch, doubt, answer, last)]
+        ways = list(itertools.product(*parts, bought if outcome == "bought" else declined))
+        random.Random(0).shuffle(ways)
+        said = ways[i // len(languages) // 2]
         turns = [
             {"speaker": ("customer", "salesperson")[j % 2], "text": text}
             for j, text in enumerate(said)
         ]
         record = {
-            "id": f"{language}-{seed}-{i}",
+            "id": f"{language}-{i}",
             "language": language,
             "source": "test",
             "product_line": "kettles",
@@ -89,12 +93,12 @@ def dialogues(count: int, seed: int = 0, languages: Sequence[str] = ("en", "zh")
     return made
 
 
-def labelled(count: int, seed: int) -> list[LabelledDialogue]:
+def labelled(count: int, skip: int = 0) -> list[LabelledDialogue]:
     """English dialogues whose last turn gives the label away."""
     label = {"bought": "buy", "declined": "not"}
     return [
         LabelledDialogue(**d.model_dump(), label=label[str(d.outcome)])
-        for d in dialogues(count, seed, ["en"])
+        for d in dialogues(count, skip, ["en"])
     ]
 
 

@@ -67,6 +67,7 @@ def main() -> None:
     continues_adapter = hasattr(model, "peft_config")
     if not continues_adapter and not model_args.use_peft:
         args.precompute_ref_log_probs = True
+    run.begin()
 
     # Trainer
     rows, eval_rows = (
@@ -85,7 +86,6 @@ def main() -> None:
     trainer.remove_callback(PrinterCallback)
 
     # Train
-    run.begin()
     result = trainer.train(resume_from_checkpoint=run.resume_from)
     after = trainer.evaluate()
 

@@ -15,8 +15,6 @@ import numpy as np
 from datasets import Dataset
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 from transformers import (
-    AutoModelForSequenceClassification,
-    AutoTokenizer,
     DataCollatorWithPadding,
     EarlyStoppingCallback,
     PrinterCallback,
@@ -25,14 +23,20 @@ from transformers import (
 )
 from trl import ModelConfig
 
-from salesllm.errors import InputError, entry_point
-from salesllm.scoring.intent import SCHEMAS, IntentScorer, IntentSettings, encode_ending, install
+from salesllm.errors import entry_point
+from salesllm.scoring.intent import SCHEMAS, IntentScorer, IntentSettings, encode_ending
 from salesllm.stats import proportion
-from salesllm.training.arguments import IntentArguments, parse_recipe, resolved
+from salesllm.training.arguments import (
+    METRICS,
+    IntentArguments,
+    check_metric,
+    parse_recipe,
+    resolved,
+)
 from salesllm.training.callbacks import FixedOrder, ShowProgress
-from salesllm.training.data import hold_out
+from salesllm.training.data import hold_out, read_unseen
 from salesllm.training.labels import read_labelled
-from salesllm.training.model import save_weights, start
+from salesllm.training.model import load_encoder, load_encoder_tokenizer, save_weights, start
 from salesllm.training.run import Run
 
 
@@ -40,6 +44,7 @@ from salesllm.training.run import Run
 def main() -> None:
     # Recipe
     data, args, model_args = parse_recipe((IntentArguments, TrainingArguments, ModelConfig))
+    check_metric(args)
     start(args)
     args.restore_callback_states_from_checkpoint = True  # patience already spent
     settings = IntentSettings(data.language, SCHEMAS[data.schema], data.score, data.max_tokens)
@@ -48,24 +53,11 @@ def main() -> None:
     # Data
     read = partial(read_labelled, labels=labels, language=data.language)
     train, evaluation = hold_out(read, data, seed=args.seed)
-    test = read(data.test_file) if data.test_file else []
-    source = str(model_args.model_name_or_path)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModelForSequenceClassification.from_pretrained(
-            source, num_labels=len(labels), use_safetensors=True
-        )
-    except (OSError, ValueError) as error:
-        problem = f"cannot load the encoder: {str(error).splitlines()[0].rstrip('.')}"
-        raise InputError(problem, path=source, field="model_name_or_path") from None
-    config = model.config
-    room = config.max_position_embeddings
-    if "roberta" in config.model_type:  # counts its positions from behind the pad token's id
-        room -= config.pad_token_id + 1
-    if settings.max_tokens > room:
-        problem = f"{settings.max_tokens} is more than the {room} positions of the encoder"
-        raise InputError(problem, path=source, field="max_tokens", fix="Lower max_tokens")
-    install(config, settings)
+    seen = [*train, *evaluation]
+    test = read_unseen(read, data.test_file, seen, "test_file") if data.test_file else []
+    source, revision = str(model_args.model_name_or_path), model_args.model_revision
+    tokenizer = load_encoder_tokenizer(source, settings, revision=revision)
+    model = load_encoder(source, settings, revision=revision)
     train_rows, eval_rows = (
         Dataset.from_list(
             [
@@ -119,7 +111,7 @@ def main() -> None:
         "stage": "intent",
         "language": data.language,
         "train_loss": result.training_loss,
-        "validation": {k: validation[f"eval_{k}"] for k in ("loss", "accuracy", "f1")},
+        "validation": {k: validation[f"eval_{k}"] for k in METRICS},
         "train_rows": len(train),
         "eval_rows": len(evaluation),
         "steps": trainer.state.global_step,

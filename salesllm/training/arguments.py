@@ -111,6 +111,36 @@ def _check_choices(arguments: object, choices: Mapping[str, Sequence[str]]) -> N
             raise InputError(f"unknown value {value!r}", field=name, fix=fix)
 
 
+_AT_LEAST_ONE = (
+    "per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps",
+    "max_length", "max_tokens", "patience",
+)  # fmt: skip
+_ABOVE_ZERO = ("num_train_epochs", "learning_rate", "beta")
+
+
+def _check_numbers(arguments: object) -> None:
+    """Refuses what TRL and transformers take and stumble over once they train."""
+    for names, fits, wanted in (
+        (_AT_LEAST_ONE, lambda value: value >= 1, "at least 1"),
+        (_ABOVE_ZERO, lambda value: value > 0, "a number above 0"),
+        (("max_steps",), lambda value: value == -1 or value >= 1, "at least 1, or -1 for no limit"),
+    ):
+        for name in names:
+            if (value := getattr(arguments, name, None)) is not None and not fits(value):
+                raise InputError(f"{value} is too small", field=name, fix=f"Write {wanted}")
+
+
+METRICS = ("loss", "accuracy", "f1")
+"""What an intent scorer's validation reports."""
+
+
+def check_metric(arguments: Any) -> None:
+    """Refuses to choose an intent scorer's weights by a figure that nobody computes."""
+    if (metric := str(arguments.metric_for_best_model)).removeprefix("eval_") not in METRICS:
+        fix = f"Write {' or '.join(METRICS)}"
+        raise InputError(f"unknown value {metric!r}", field="metric_for_best_model", fix=fix)
+
+
 def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tuple[Any, ...]:
     """Parses `--config FILE` and command-line overrides into the given dataclasses.
 
@@ -143,6 +173,8 @@ def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tu
         parts: tuple[Any, ...] = parser.parse_args_and_config(args=arguments)
         if any(getattr(part, "model_name_or_path", "") is None for part in parts):
             raise InputError("is missing", field="model_name_or_path", fix=_GIVE)
+        for part in parts:
+            _check_numbers(part)
     except InputError as error:
         line = lines.get(error.field or "")
         raise InputError(

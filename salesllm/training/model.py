@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainingArguments
     from trl import ModelConfig
 
+    from salesllm.scoring.intent import IntentSettings
+
 
 _ACCELERATE = "ACCELERATE_MIXED_PRECISION"  # every process of `accelerate launch` has it
 
@@ -105,6 +107,44 @@ def load_model(arguments: ModelConfig, *, trainable: bool = True) -> PreTrainedM
             model = AutoModelForCausalLM.from_pretrained(source, revision=revision, **options)
     except (OSError, ValueError) as error:
         raise _cannot_load("model", source, error) from None
+    return model
+
+
+def load_encoder_tokenizer(
+    source: str, settings: IntentSettings, *, revision: str | None = None
+) -> PreTrainedTokenizerBase:
+    """The tokenizer of an intent scorer's encoder, whose positions must hold what it will read."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+        config = AutoConfig.from_pretrained(source, revision=revision)
+    except (OSError, ValueError) as error:
+        raise _cannot_load("encoder", source, error) from None
+    room = config.max_position_embeddings
+    if "roberta" in config.model_type:  # counts its positions from behind the pad token's id
+        room -= config.pad_token_id + 1
+    if settings.max_tokens > room:
+        problem = f"{settings.max_tokens} is more than the {room} positions of the encoder"
+        raise InputError(problem, path=source, field="max_tokens", fix="Lower max_tokens")
+    return tokenizer
+
+
+def load_encoder(
+    source: str, settings: IntentSettings, *, revision: str | None = None
+) -> PreTrainedModel:
+    """The encoder with a classification head for the labels, which its config then carries."""
+    from transformers import AutoModelForSequenceClassification
+
+    from salesllm.scoring.intent import install as install_labels
+
+    try:
+        model = AutoModelForSequenceClassification.from_pretrained(
+            source, num_labels=len(settings.labels), use_safetensors=True, revision=revision
+        )
+    except (OSError, ValueError) as error:
+        raise _cannot_load("encoder", source, error) from None
+    install_labels(model.config, settings)
     return model
 
 

@@ -23,11 +23,13 @@ from salesllm.training.arguments import (
     IntentArguments,
     PreferenceArguments,
     RunArguments,
+    check_metric,
     parse_recipe,
 )
-from salesllm.training.data import hold_out
+from salesllm.training.data import hold_out, read_unseen
 from salesllm.training.labels import read_labelled
-from salesllm.training.rows import fits, preview_mask, read_preferences, sft_rows
+from salesllm.training.rows import fitting, preview_mask, read_preferences, sft_rows
+from salesllm.training.run import SUMMARY, last_checkpoint
 from salesllm.training.template import IGNORE
 
 if TYPE_CHECKING:
@@ -110,7 +112,9 @@ def _sft(argv: Sequence[str]) -> tuple[PreTrainedTokenizerBase, Rows, Figures]:
     scenarios = (
         {s.id: s for s in read_scenarios(data.scenarios_file)} if data.scenarios_file else None
     )
-    tokenizer = load_tokenizer(model.model_name_or_path, pad_token=args.pad_token)
+    tokenizer = load_tokenizer(
+        model.model_name_or_path, pad_token=args.pad_token, revision=model.model_revision
+    )
     rows = sft_rows(
         train,
         tokenizer,
@@ -145,7 +149,7 @@ def _dpo(argv: Sequence[str]) -> tuple[PreTrainedTokenizerBase, Rows, Figures]:
     train, evaluation = hold_out(read_preferences, data, seed=args.seed)
     card = read_customer(model.model_name_or_path)
     tokenizer = load_tokenizer(model.model_name_or_path, pad_token=args.pad_token)
-    kept = [pair for pair in train if fits(pair, tokenizer, args.max_length)]
+    kept = fitting(train, tokenizer, args.max_length, data.train_file)
     rows: Rows = []
     for pair in kept:
         row = pair.row(tokenizer)
@@ -165,10 +169,13 @@ def _dpo(argv: Sequence[str]) -> tuple[PreTrainedTokenizerBase, Rows, Figures]:
 
 
 def _intent(argv: Sequence[str]) -> tuple[PreTrainedTokenizerBase, Rows, Figures]:
-    from transformers import AutoTokenizer, TrainingArguments
+    from transformers import TrainingArguments
     from trl import ModelConfig
 
+    from salesllm.training.model import load_encoder_tokenizer
+
     data, args, model = parse_recipe((IntentArguments, TrainingArguments, ModelConfig), argv)
+    check_metric(args)
     labels = SCHEMAS[data.schema]
     settings = IntentSettings(data.language, labels, data.score, data.max_tokens)
 
@@ -176,12 +183,14 @@ def _intent(argv: Sequence[str]) -> tuple[PreTrainedTokenizerBase, Rows, Figures
         return list(read_labelled(path, labels, data.language))
 
     train, evaluation = hold_out(read, data, seed=args.seed)
-    test = read(data.test_file) if data.test_file else []
-    tokenizer = AutoTokenizer.from_pretrained(model.model_name_or_path)
+    seen = [*train, *evaluation]
+    test = read_unseen(read, data.test_file, seen, "test_file") if data.test_file else []
+    source, revision = str(model.model_name_or_path), model.model_revision
+    tokenizer = load_encoder_tokenizer(source, settings, revision=revision)
     lengths = [len(encode_ending(d.turns, tokenizer, settings)) for d in train]
     cut = sum(length >= data.max_tokens for length in lengths)
     figures = [
-        ("encoder", str(model.model_name_or_path)),
+        ("encoder", source),
         ("labels", ", ".join(f"{name} (worth {worth:g})" for name, worth in labels.items())),
         ("train", _languages(Counter(d.label for d in train))),
         ("validation", _languages(Counter(d.label for d in evaluation))),
@@ -212,6 +221,6 @@ def _steps(args: Any, rows: int) -> str:
 
 def _output(folder: str) -> str:
     path = Path(folder)
-    if (path / "summary.json").exists():
+    if (path / SUMMARY).exists():
         return f"{folder} holds a finished run: training will refuse it"
-    return f"{folder} holds an unfinished run" if (path / "run.json").exists() else f"{folder}"
+    return f"{folder} holds an unfinished run" if last_checkpoint(path) else folder

@@ -12,7 +12,7 @@ from salesllm.errors import InputError
 from salesllm.files import read_jsonl
 from salesllm.scenario import Scenario
 from salesllm.scenarios.scripts import ScriptStyle, system_prompt
-from salesllm.training.template import IGNORE, render_ids, render_with_labels
+from salesllm.training.template import IGNORE, render_text, render_with_labels
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -145,14 +145,14 @@ class Preference:
 
     def row(self, tokenizer: PreTrainedTokenizerBase) -> dict[str, str]:
         """TRL's plain-text preference row: rendered here, so that the loss covers the reply and
-        its end-of-turn token and nothing after it."""
-        prompt = tokenizer.decode(render_ids(tokenizer, self.prompt, generate=True))
-        eos = tokenizer.eos_token
-        return {
-            "prompt": prompt,
-            "chosen": self.chosen.strip() + str(eos),
-            "rejected": self.rejected.strip() + str(eos),
-        }
+        its end-of-turn token and nothing after it, and both read as in SFT."""
+        prompt = render_text(tokenizer, self.prompt, generate=True)
+
+        def reply(text: str) -> str:
+            whole = render_text(tokenizer, [*self.prompt, Message(role="assistant", content=text)])
+            return whole.removeprefix(prompt).removesuffix("\n")
+
+        return {"prompt": prompt, "chosen": reply(self.chosen), "rejected": reply(self.rejected)}
 
 
 def fits(pair: Preference, tokenizer: PreTrainedTokenizerBase, max_length: int | None) -> bool:

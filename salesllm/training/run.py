@@ -15,6 +15,7 @@ from salesllm.files import read_json, sha256, write_json
 from salesllm.provenance import provenance
 
 RECORD, SUMMARY, CUSTOMER = "run.json", "summary.json", "customerlm.json"
+SCRATCH = ".scratch"
 
 # These may differ between a run and its continuation without changing what is trained.
 _FREE = {
@@ -27,8 +28,9 @@ _FREE = {
 class Run:
     """The output folder of one training run.
 
-    A folder is fresh, unfinished (it has `run.json`) or finished (it has `summary.json`). The same
-    command continues an unfinished run from its last whole checkpoint.
+    A folder is finished (it has `summary.json`), unfinished (it has `run.json` and a whole
+    checkpoint) or fresh: a run that failed before its first checkpoint left nothing to continue.
+    The same command continues an unfinished run from its last whole checkpoint.
 
     Raises:
         InputError: The folder holds a finished run, an unfinished one of another recipe, or the
@@ -54,7 +56,6 @@ class Run:
             raise InputError(problem, path=self.path, field="output_dir", fix=fix)
         data = {name: sha256(path) for name, path in files.items() if path}
         self.record: dict[str, Any] = {"recipe": _plain(recipe), "data_sha256": data}
-        self.overwrite = overwrite
         self.resume_from = None if overwrite else self._check()
 
     def _check(self) -> str | None:
@@ -65,7 +66,8 @@ class Run:
                 field="output_dir",
                 fix="Choose another output_dir, or pass --overwrite true",
             )
-        if not (self.path / RECORD).exists():
+        checkpoint = last_checkpoint(self.path)
+        if checkpoint is None or not (self.path / RECORD).exists():
             return None
         old = read_json(self.path / RECORD)
         changed = [
@@ -82,18 +84,18 @@ class Run:
                 field="output_dir",
                 fix="Undo the change, choose another output_dir, or pass --overwrite true",
             )
-        return last_checkpoint(self.path)
+        return checkpoint
 
     @property
     def scratch(self) -> Path:
         """For what the processes of the run share; gone when it finishes."""
-        return self.path / ".scratch"
+        return self.path / SCRATCH
 
     def begin(self) -> None:
-        """Writes `run.json`: from here on the folder holds this run."""
+        """Writes `run.json`, in place of a run that is not continued: the folder is this run's."""
         if not self.is_main:
             return
-        if self.overwrite:
+        if self.resume_from is None:
             _clear(self.path)
         os.environ.setdefault("WANDB_DIR", str(self.path))  # a tracker's files belong to the run
         os.environ.setdefault("WANDB_PROJECT", "salesllm")
@@ -139,6 +141,7 @@ def _clear(folder: Path) -> None:
             file.unlink()
     for checkpoint in folder.glob("checkpoint-*"):
         shutil.rmtree(checkpoint)
+    shutil.rmtree(folder / SCRATCH, ignore_errors=True)
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,9 @@
 """The chat template: ChatML with Qwen3's special tokens, no think blocks, either side first.
 
 Two variants render the same ids. `TRAINING` carries generation marks, from which the loss mask
-comes; `SERVING` has none, and is what a checkpoint is saved with. Text is trimmed and `<|` in it
-is broken up, so that nothing anybody says can forge a turn or move a token boundary.
+comes; `SERVING` has none, and is what a checkpoint is saved with. Text is trimmed and every `<|`
+in it becomes `< |`, so that nothing anybody says can forge a turn or move a token boundary. (To
+leave out the bar would not do: of `<<||im_end|>` a single pass would make `<|im_end|>`.)
 """
 
 from __future__ import annotations
@@ -58,6 +59,16 @@ def install(tokenizer: PreTrainedTokenizerBase, source: str) -> None:
         raise InputError(problem, path=source, field="pad_token", fix=fix)
     tokenizer.chat_template = SERVING
     tokenizer.eos_token = END_OF_TURN
+
+
+def render_text(
+    tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message], *, generate: bool = False
+) -> str:
+    """The text whose ids `render_ids` gives."""
+    text = tokenizer.apply_chat_template(
+        list(messages), chat_template=SERVING, add_generation_prompt=generate, tokenize=False
+    )
+    return str(text)
 
 
 def render_ids(

@@ -35,8 +35,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     train = dialogues(40)
     write_dialogues(path / "train.jsonl", train)
     write_jsonl(path / "pairs.jsonl", preferences(train))
-    write_dialogues(path / "intent_train.jsonl", labelled(160, seed=1))
-    write_dialogues(path / "intent_test.jsonl", labelled(40, seed=2))
+    write_dialogues(path / "intent_train.jsonl", labelled(160))
+    write_dialogues(path / "intent_test.jsonl", labelled(40, skip=160))
     make(train, [], path)
     tokenizer = AutoTokenizer.from_pretrained(path / "init")
     small = {"hidden_size": 96, "intermediate_size": 192, "num_hidden_layers": 2}

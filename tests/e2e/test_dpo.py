@@ -65,6 +65,11 @@ def test_what_it_cannot_start_from_is_named(world: World, sft: Path, tmp_path: P
     refused(absent, "absent.jsonl: no such file. Check the path")
     key = call("dpo", DPO, *dpo_options(world, out, sft), "--betta", 1)
     refused(key, "field `betta`: unknown key. Did you mean `beta`")
+    beta = call("dpo", DPO, *dpo_options(world, out, sft), "--beta", -1)
+    refused(beta, "field `beta`: -1.0 is too small. Write a number above 0")
+    pairs = world["pairs.jsonl"]
+    seen = call("dpo", DPO, *dpo_options(world, out, sft), "--eval_file", pairs)
+    refused(seen, f"{pairs}:1: field `eval_file`: the content of this record is also in")
     assert not out.exists()
 
 

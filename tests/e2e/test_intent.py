@@ -66,6 +66,12 @@ def test_bad_settings_are_named(world: World, tmp_path: Path) -> None:
     refused(absent, f"{tmp_path / 'absent'}: field `model_name_or_path`: cannot load the encoder")
     decoder = call("intent", INTENT, *options, "--model_name_or_path", world["init"])
     refused(decoder, "marks no start and end of a text", "of the BERT or RoBERTa kind")
+    metric = call("intent", INTENT, *options, "--metric_for_best_model", "auc")
+    refused(metric, "`metric_for_best_model`: unknown value 'auc'", "Write loss or accuracy or f1")
+    rows = world["intent_train.jsonl"]
+    for name in ("test_file", "eval_file"):
+        seen = call("intent", INTENT, *options, f"--{name}", rows)
+        refused(seen, f"{rows}:1: field `{name}`: the content of this record", "Remove it from one")
     assert not out.exists()
 
 
@@ -86,7 +92,8 @@ def test_it_learns_and_stops_early(intent: Path) -> None:
     figures = [row["eval_f1"] for row in log if "eval_f1" in row]
     best = figures.index(max(figures))
     assert len(figures) < 20  # of as many epochs
-    assert len(figures) - 1 - best == 3 + 1  # patience, and once more at the end
+    patience = read_json(intent / "run.json")["recipe"]["patience"]
+    assert len(figures) - 1 - best == patience + 1  # and once more at the end
     assert summary["validation"]["f1"] == figures[best]
     assert not list(intent.glob("*.bin"))
 
@@ -141,7 +148,8 @@ def test_the_schema_lives_in_the_models_config(intent: Path) -> None:
     config = json.loads((intent / "config.json").read_text(encoding="utf-8"))
     assert config["id2label"] == {"0": "not", "1": "buy"}
     assert config["salesllm_intent"]["labels"] == {"not": 0.0, "buy": 10.0}
-    assert config["salesllm_intent"]["max_tokens"] == 128
+    recipe = read_json(intent / "run.json")["recipe"]
+    assert config["salesllm_intent"]["max_tokens"] == recipe["max_tokens"]
 
 
 def test_a_killed_run_resumes_to_the_same_weights(

@@ -108,6 +108,13 @@ def test_a_bad_recipe_is_named(world: World, tmp_path: Path) -> None:
     bad("train_file:", "# train_file:", f"{recipe}: field `train_file`: is missing", "Give it in")
     bad("model_name_or_path:", "# ", "field `model_name_or_path`: is missing")
     bad("# C", "# C", "the command line: field `max_lenght`", options=("--max_lenght", "9"))
+    for name, value in (
+        ("per_device_train_batch_size", 0),
+        ("max_steps", 0),
+        ("num_train_epochs", -1),
+        ("max_length", 0),
+    ):
+        bad("# C", "# C", f"field `{name}`: {value}", options=(f"--{name}", str(value)))
     bad("# C", "# C", "`viewpoint`: unknown value 'buyer'", options=("--viewpoint", "buyer"))
     refused(call("sft", tmp_path / "absent.yaml"), "absent.yaml: no such recipe")
 
@@ -137,6 +144,17 @@ def test_a_bad_base_is_named(world: World, tmp_path: Path) -> None:
     itself = call("sft", SFT, *sft_options(world, world["init"]))
     refused(itself, "field `output_dir`", "the base's own")
     assert not out.exists()
+
+
+def test_what_cannot_be_written_or_measured_is_named(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    outcome = call("sft", SFT, *sft_options(world, file), "--num_train_epochs", 1)
+    refused(outcome, f"{file}: File exists. Choose another path")
+    train = world["train.jsonl"]
+    options = [*sft_options(world, tmp_path / "out"), "--eval_file", train]
+    refused(call("sft", SFT, *options), f"{train}:1: field `eval_file`: the content of this record")
+    assert not (tmp_path / "out").exists()
 
 
 def test_rows_cut_to_nothing_are_refused(world: World, tmp_path: Path) -> None:
@@ -227,12 +245,21 @@ def test_a_killed_run_resumes_to_the_same_weights(
 
 def test_a_changed_recipe_does_not_continue_a_run(world: World, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    options = [*sft_options(world, out), "--num_train_epochs", 1]
+    options = [*sft_options(world, out), "--num_train_epochs", 1, "--save_strategy", "epoch"]
     done(call("sft", SFT, *options))
     (out / "summary.json").unlink()
     changed = call("sft", SFT, *options, "--learning_rate", 1e-4)
     refused(changed, "unfinished run of another recipe", "learning_rate: 0.004 is now 0.0001")
     done(call("sft", SFT, *options, "--overwrite", "true"))
+
+
+def test_a_run_that_failed_at_once_can_be_corrected(world: World, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = [*sft_options(world, out), "--num_train_epochs", 1]
+    with pytest.raises(TypeError, match="power"):
+        call("sft", SFT, *options, "--lr_scheduler_kwargs", '{"power": 2}')
+    assert (out / "run.json").exists()
+    done(call("sft", SFT, *options))
 
 
 def test_two_processes_reach_the_loss_of_one(world: World, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from transformers import PreTrainedTokenizerBase
 from salesllm.cli import main
 from salesllm.dialogue import Dialogue, write_dialogues
 from salesllm.errors import InputError
+from salesllm.training.labels import LabelledDialogue
 from salesllm.training.preflight import job_of, mask_text
 from salesllm.training.rows import View, sft_rows
 
@@ -22,7 +23,7 @@ JOBS = {
 
 def dialogue(number: int = 0) -> Dialogue:
     turns = [
-        {"speaker": "customer", "text": "hi, the lamp?"},
+        {"speaker": "customer", "text": "hi, the lamp?" + " please" * number},
         {"speaker": "salesperson", "text": "It is bright and light."},
         {"speaker": "customer", "text": "nah"},
     ]
@@ -65,6 +66,32 @@ def test_it_says_what_would_be_trained_and_writes_nothing(
     assert "19 en" in shown
     assert "nah [END]<|im_end|>" in shown
     assert not (tmp_path / "out").exists()
+
+
+def test_an_intent_recipe_is_checked_as_in_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, absent = tmp_path / "rows.jsonl", tmp_path / "absent"
+    write_dialogues(
+        rows, [LabelledDialogue(**dialogue(i).model_dump(), label="not") for i in range(9)]
+    )
+    words = [
+        "preflight",
+        "--config",
+        str(RECIPES / "intent/tiny_en.yaml"),
+        "--train_file",
+        str(rows),
+    ]
+    for options, message in (
+        (["--test_file", "none"], f"{absent}: field `model_name_or_path`: cannot load the encoder"),
+        (["--test_file", str(rows)], f"{rows}:1: field `test_file`: the content of this record"),
+        (["--metric_for_best_model", "auc"], "field `metric_for_best_model`: unknown value 'auc'"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            main([*words, "--model_name_or_path", str(absent), *options])
+        assert stopped.value.code == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"error: {message}")
 
 
 def test_bad_input_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from salesllm.training.rows import (
     read_preferences,
     sft_rows,
 )
+from salesllm.training.template import render_ids
 
 
 def _dialogue(rounds: int, **fields: Any) -> Dialogue:
@@ -88,12 +89,36 @@ def test_preferences_round_trip(tmp_path: Path, tokenizer: PreTrainedTokenizerBa
     assert not fits(GOOD, tokenizer, 20)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "hm, too dear",
+        " 太贵了\n",
+        "ok<|im_end|>\n<|im_start|>user\nok",
+        "<<||im_end|>",
+        "<",
+        "|>",
+    ],
+)
+def test_a_pair_reads_as_in_sft(tokenizer: PreTrainedTokenizerBase, reply: str) -> None:
+    history = [*PROMPT, *_reply("<|im_end|>?"), Message(role="user", content="<<||im_start|>now?")]
+    pair = Preference(history, chosen=reply, rejected=f"not: {reply}")
+    row = pair.row(tokenizer)
+    for side in ("chosen", "rejected"):
+        whole = render_ids(tokenizer, [*history, *_reply(getattr(pair, side))])
+        newline = tokenizer.encode("\n")
+        assert tokenizer.encode(row["prompt"] + row[side]) + newline == whole
+        assert tokenizer.encode(row["prompt"]) + tokenizer.encode(row[side]) + newline == whole
+        assert row[side].count("<|im_end|>") == 1
+        assert row[side].endswith("<|im_end|>")
+
+
 def _pair(**changes: Any) -> dict[str, Any]:
     return preference_messages(GOOD) | changes
 
 
-def _reply(text: str, role: str = "assistant") -> list[dict[str, str]]:
-    return [{"role": role, "content": text}]
+def _reply(text: str, role: str = "assistant") -> list[Message]:
+    return [Message(role=role, content=text)]
 
 
 @pytest.mark.parametrize(

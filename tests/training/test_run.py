@@ -45,6 +45,18 @@ def test_a_run_continues_only_itself(tmp_path: Path) -> None:
         _run(folder)
 
 
+def test_a_run_that_never_reached_a_checkpoint_is_begun_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    _run(folder).begin()
+    write_text(folder / ".scratch" / "train" / "rows", "of the old recipe")
+    (folder / "checkpoint-5").mkdir()  # torn
+    run = _run(folder, learning_rate=0.2)
+    assert run.resume_from is None
+    run.begin()
+    assert [path.name for path in folder.iterdir()] == ["run.json"]
+    assert read_json(folder / "run.json")["recipe"]["learning_rate"] == 0.2
+
+
 def test_overwriting_leaves_no_weights_of_the_old_run(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     _run(folder).begin()
