@@ -77,7 +77,7 @@ class Quickstart:
             except BaseException:
                 self.stop()
                 raise
-        self._benchmark("benchmark", "test_scenarios.jsonl", STAGES, intent=True)
+        self._benchmark("benchmark", "tiny", "test_scenarios.jsonl", STAGES)
         self._ablation()
 
     def stop(self) -> None:
@@ -93,7 +93,7 @@ class Quickstart:
         data = {"train_file": at / "train.jsonl", "scenarios_file": at / "train_scenarios.jsonl"}
         self._train("base", "sft", "customerlm/tiny/base", model=at / "init", **data)
         self._train("sft", "sft", "customerlm/tiny/sft", model=at / "base", **data)
-        self._benchmark("rollouts", "rollout_scenarios.jsonl", ("sft",), intent=False)
+        self._benchmark("rollouts", "rollouts", "rollout_scenarios.jsonl", ("sft",))
         self._python(
             "preferences", "data_prep/preferences.py",
             "--config", "recipes/preferences/tiny.yaml",
@@ -128,18 +128,16 @@ class Quickstart:
         )  # fmt: skip
 
     def _benchmark(
-        self, stage: str, scenarios: str, customers: Sequence[str], *, intent: bool
+        self, stage: str, recipe_name: str, scenarios: str, customers: Sequence[str]
     ) -> None:
-        recipe, _ = read_yaml(ROOT / "recipes/benchmark/tiny.yaml")
+        recipe, _ = read_yaml(ROOT / f"recipes/benchmark/{recipe_name}.yaml")
         recipe |= {
-            "name": stage,
             "output_dir": str(self.folder / stage),
             "scenarios": str(self.folder / scenarios),
             "customers": [self._customer(each) for each in customers],
-            "intent": {each: str(self.folder / f"intent_{each}") for each in LANGUAGES}
-            if intent
-            else {},
         }
+        if "intent" in recipe:
+            recipe["intent"] = {each: str(self.folder / f"intent_{each}") for each in LANGUAGES}
         config = self._recipe(stage, recipe)
         self._python(stage, "eval/benchmark.py", "--config", config, done=f"{stage}/summary.json")
 
