@@ -1,0 +1,57 @@
+"""Splits dialogues into the parts that training and measuring need.
+
+    python data_prep/dialogues.py --dialogues mine.jsonl --output_dir data/dialogues
+
+No two parts share a scenario, a worker (where recorded) or a dialogue. What each part is for:
+docs/own_data.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+from salesllm.dialogue import read_dialogues, write_dialogues
+from salesllm.errors import InputError, entry_point
+from salesllm.splits import split_dialogues
+
+PARTS = ("train=0.7", "dev=0.05", "preference=0.08", "detector=0.09", "test=0.08")
+
+
+@entry_point
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dialogues", type=Path, required=True, help="dialogue records (JSONL)")
+    parser.add_argument("--output_dir", type=Path, required=True)
+    parser.add_argument("--parts", nargs="+", default=PARTS, metavar="NAME=SHARE")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+
+    parts = split_dialogues(read_dialogues(args.dialogues), _shares(args.parts), args.seed)
+    if taken := [name for name in parts if (args.output_dir / f"{name}.jsonl").exists()]:
+        path = args.output_dir / f"{taken[0]}.jsonl"
+        raise InputError("the file exists", path=path, fix="Choose another --output_dir")
+    for name, dialogues in parts.items():
+        write_dialogues(args.output_dir / f"{name}.jsonl", dialogues)
+        counts = Counter(dialogue.language for dialogue in dialogues)
+        spoken = ", ".join(f"{count} {language}" for language, count in sorted(counts.items()))
+        print(f"{args.output_dir / f'{name}.jsonl'}: {spoken}")
+
+
+def _shares(parts: list[str]) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for part in parts:
+        name, _, share = part.partition("=")
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            problem = f"{part!r} is no part"
+            raise InputError(problem, field="parts", fix="Write NAME=SHARE") from None
+    return shares
+
+
+if __name__ == "__main__":
+    main()
