@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 from salesllm.dialogue import read_dialogues, write_dialogues
@@ -31,14 +32,18 @@ def main() -> None:
     args = parser.parse_args()
 
     parts = split_dialogues(read_dialogues(args.dialogues), _shares(args.parts), args.seed)
-    if taken := [name for name in parts if (args.output_dir / f"{name}.jsonl").exists()]:
-        path = args.output_dir / f"{taken[0]}.jsonl"
-        raise InputError("the file exists", path=path, fix="Choose another --output_dir")
-    for name, dialogues in parts.items():
-        write_dialogues(args.output_dir / f"{name}.jsonl", dialogues)
+    files = {args.output_dir / f"{name}.jsonl": part for name, part in parts.items()}
+    if taken := [path for path in files if path.exists()]:
+        raise InputError("the file exists", path=taken[0], fix="Choose another --output_dir")
+    with ExitStack() as undo:  # all parts or none
+        for path, dialogues in files.items():
+            undo.callback(path.unlink, missing_ok=True)
+            write_dialogues(path, dialogues)
+        undo.pop_all()
+    for path, dialogues in files.items():
         counts = Counter(dialogue.language for dialogue in dialogues)
         spoken = ", ".join(f"{count} {language}" for language, count in sorted(counts.items()))
-        print(f"{args.output_dir / f'{name}.jsonl'}: {spoken}")
+        print(f"{path}: {spoken}")
 
 
 def _shares(parts: list[str]) -> dict[str, float]:

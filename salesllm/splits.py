@@ -24,8 +24,9 @@ def split_dialogues(
     Raises:
         InputError: The shares do not sum to 1, or a part would be empty.
     """
-    if abs(sum(shares.values()) - 1) > 1e-6 or min(shares.values()) <= 0:
-        problem = f"the shares sum to {sum(shares.values()):g}"
+    total = sum(shares.values())
+    if not (abs(total - 1) < 1e-6 and min(shares.values()) > 0):  # also refuses NaN
+        problem = f"the shares sum to {total:g}"
         raise InputError(problem, field="parts", fix="Give positive shares that sum to 1")
     groups = _groups(dialogues)
     random.Random(seed).shuffle(groups)
@@ -56,7 +57,7 @@ def _groups(dialogues: Sequence[Dialogue]) -> list[list[int]]:
 
     first: dict[tuple[str, str], int] = {}
     for index, dialogue in enumerate(dialogues):
-        said = json.dumps([(turn.speaker, turn.text) for turn in dialogue.turns])
+        said = json.dumps([(turn.speaker, turn.text.strip()) for turn in dialogue.turns])
         keys = {"scenario": dialogue.scenario_id, "worker": dialogue.worker_id, "text": said}
         for kind, key in keys.items():
             if key is not None:

@@ -64,7 +64,7 @@ def test_parts_are_near_their_shares_and_the_same_each_time() -> None:
     assert parts != split_dialogues(MANY, shares, seed=2)
 
 
-@pytest.mark.parametrize("shares", [{"a": 0.5}, {"a": 1.5, "b": -0.5}])
+@pytest.mark.parametrize("shares", [{"a": 0.5}, {"a": 1.5, "b": -0.5}, {"a": float("nan")}])
 def test_shares_that_make_no_whole(shares: dict[str, float]) -> None:
     with pytest.raises(InputError, match="sum to"):
         split_dialogues(MANY, shares)
@@ -82,7 +82,17 @@ def test_the_script_writes_the_parts_once(tmp_path: Path) -> None:
     assert (bad.returncode, bad.stderr) == (
         2, "error: field `parts`: 'a=x' is no part. Write NAME=SHARE.\n",
     )  # fmt: skip
+    for parts, said in (
+        (["a=0.5"], "the shares sum to 0.5"),
+        ([f"p{i}=0.01" for i in range(100)], "would be empty: there are 60 separate groups"),
+    ):
+        bad = run(tmp_path, "--parts", *parts)
+        assert bad.returncode == 2
+        assert said in bad.stderr
     assert not (tmp_path / "parts").exists()
+    too_long = "x" * 248  # for the temporary file's name
+    assert run(tmp_path, "--parts", "a=0.5", f"{too_long}=0.5").returncode != 0
+    assert not list((tmp_path / "parts").iterdir())
     assert run(tmp_path).returncode == 0
     names = {"train", "dev", "preference", "detector", "test"}
     assert {path.stem for path in (tmp_path / "parts").iterdir()} == names

@@ -131,33 +131,44 @@ def _notes(recipe: BenchmarkRecipe, rows: Sequence[Row]) -> Iterable[str]:
 
 
 def table_of(summary: Mapping[str, Any]) -> Table:
-    """The terminal's table."""
+    """The terminal's table: figures whole at 80 columns, where names fold."""
     table = Table(
-        title=f"{summary['name']}: alpha {summary['alpha']:g}, 95 % intervals",
-        caption="Unscored: buying / selling / final; failed dialogues are among them.",
+        title=f"{summary['name']}: alpha {summary['alpha']:g}, selling by {summary['rater']}, "
+        "95 % intervals",
+        caption="Failed dialogues are among the unscored." if summary["failures"] else None,
     )
-    for column in ("Salesperson", "Customer", "Language"):
-        table.add_column(column, overflow="fold")
-    selling = f"Selling ({summary['rater']})"
-    for column in ("Buying", selling, "Final", "Turns", "Dialogues", "Failed", "Unscored"):
-        table.add_column(column, justify="right")
+    table.add_column("Salesperson\nCustomer", overflow="fold")
+    table.add_column("Language", no_wrap=True)
+    for column in ("Buying", "Selling", "Final", "Dialogues"):
+        table.add_column(column, justify="right", no_wrap=True)
     for salesperson, customers in summary["results"].items():
         for customer, groups in customers.items():
             for group, figures in groups.items():
                 if len(groups) == 2 and group == OVERALL:  # one language: the same row twice
                     continue
                 table.add_row(
-                    *(salesperson, customer, group),
-                    *(_interval(figures[score]) for score in SCORES),
-                    "–" if figures["turns"] is None else f"{figures['turns']:.1f}",
-                    *(str(figures[count]) for count in ("dialogues", "failures")),
-                    " / ".join(str(figures[score]["unscored"]) for score in SCORES),
+                    f"{salesperson}\n{customer}",
+                    group,
+                    *(_score(figures[score]) for score in SCORES),
+                    _dialogues(figures),
                 )
             table.add_section()
     return table
 
 
-def _interval(figure: Mapping[str, Any]) -> str:
-    if figure["mean"] is None:
-        return "–"
-    return f"{figure['mean']:.2f} [{figure['low']:.2f}, {figure['high']:.2f}]"
+def _score(figure: Mapping[str, Any]) -> str:
+    lines = ["–"]
+    if figure["mean"] is not None:
+        lines = [f"{figure['mean']:.2f}", f"{figure['low']:.2f}–{figure['high']:.2f}"]
+    if figure["unscored"]:
+        lines.append(f"{figure['unscored']} unscored")
+    return "\n".join(lines)
+
+
+def _dialogues(figures: Mapping[str, Any]) -> str:
+    lines = [str(figures["dialogues"])]
+    if figures["turns"] is not None:
+        lines.append(f"{figures['turns']:.1f} turns")
+    if figures["failures"]:
+        lines.append(f"{figures['failures']} failed")
+    return "\n".join(lines)

@@ -211,21 +211,6 @@ class SpeakerDetector:
             raise InputError(f"not a saved speaker detector: {error}", path=path) from None
 
 
-def split_half(dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Two disjoint halves, dialogues of one scenario kept together.
-
-    One half fits the detector that mines preference pairs, the other the one that measures the
-    model trained on them: measured by its own teacher, a model would only show what it was taught.
-    """
-    keys = sorted({d.scenario_id or d.id for d in dialogues})
-    order = np.random.default_rng(seed).permutation(len(keys))
-    first = {keys[i] for i in order[: len(keys) // 2]}
-    halves: tuple[list[Dialogue], list[Dialogue]] = ([], [])
-    for dialogue in dialogues:
-        halves[(dialogue.scenario_id or dialogue.id) not in first].append(dialogue)
-    return halves
-
-
 def _fit(dialogues: Sequence[Dialogue]) -> _Classifier:
     texts, is_sales, _ = _turns(dialogues)
     features = FeatureUnion(

@@ -7,7 +7,7 @@ import pytest
 
 from salesllm.dialogue import Dialogue, Language, Speaker
 from salesllm.errors import InputError
-from salesllm.fidelity.inversion import THRESHOLD, CustomerTurn, SpeakerDetector, split_half
+from salesllm.fidelity.inversion import THRESHOLD, CustomerTurn, SpeakerDetector
 
 MakeDialogues = Callable[..., list[Dialogue]]
 
@@ -136,16 +136,3 @@ def test_rates_of_no_turns_and_of_both_languages(make_dialogues: MakeDialogues) 
     ]
     assert (detector.judge(both) >= THRESHOLD).tolist() == [True, False, True, False]
     assert detector.inversion_rate(both).value == 0.5
-
-
-def test_halves_share_no_dialogue_and_no_scenario(make_dialogues: MakeDialogues) -> None:
-    dialogues = [
-        d.model_copy(update={"scenario_id": f"s{i // 3}"})
-        for i, d in enumerate(make_dialogues("en", 60, seed=1))
-    ]
-    first, second = split_half(dialogues, seed=0)
-    assert len(first) == len(second) == 30
-    assert {d.id for d in first} | {d.id for d in second} == {d.id for d in dialogues}
-    assert {d.scenario_id for d in first}.isdisjoint(d.scenario_id for d in second)
-    assert split_half(dialogues, seed=0) == (first, second)
-    assert split_half(dialogues, seed=1) != (first, second)
