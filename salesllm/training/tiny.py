@@ -157,6 +157,9 @@ def make(dialogues: Sequence[Dialogue], scenarios: Sequence[Scenario], folder: s
         dialogues: Training dialogues, on which the tokenizers are fitted; a language without any
             gets no encoder.
     """
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
     folder = Path(folder)
     scripts = [customer_script(s, "brief") for s in scenarios]
     tokenizer = train_tokenizer(corpus(dialogues, scripts))
