@@ -19,7 +19,7 @@ from salesllm.files import sha256, write_json, write_jsonl
 from salesllm.progress import progress
 from salesllm.provenance import provenance
 from salesllm.recipe import load_recipe
-from salesllm.scenario import read_scenarios
+from salesllm.scenario import read_scenarios_by_id
 from salesllm.training.model import read_customer
 from salesllm.training.pairs import PairRecipe, find_points, mine, sample_points
 from salesllm.training.rows import View
@@ -33,7 +33,7 @@ def main() -> None:
     # Data: points where the customer speaks
     view = View.from_card(read_customer(recipe.customer.model))
     dialogues = read_dialogues(recipe.dialogues)
-    scenarios = {s.id: s for s in read_scenarios(recipe.scenarios)} if recipe.scenarios else None
+    scenarios = read_scenarios_by_id(recipe.scenarios)
     found = list(find_points(dialogues, scenarios, view))
     points = sample_points(found, recipe.max_points, recipe.seed)
     if not points:

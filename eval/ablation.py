@@ -40,7 +40,7 @@ from salesllm.files import sha256, write_json, write_jsonl, write_text
 from salesllm.progress import progress
 from salesllm.provenance import provenance
 from salesllm.recipe import load_recipe
-from salesllm.scenario import read_scenarios
+from salesllm.scenario import read_scenarios_by_id
 
 
 @entry_point
@@ -50,7 +50,7 @@ def main() -> None:
 
     # Data: held-out dialogues of people, and their customer turns to predict
     held_out = read_dialogues(recipe.dialogues)
-    scenarios = {s.id: s for s in read_scenarios(recipe.scenarios)} if recipe.scenarios else None
+    scenarios = read_scenarios_by_id(recipe.scenarios)
     targets = find_targets(held_out, max_turns=recipe.max_turns, seed=recipe.seed)
     if not targets:
         raise InputError("no customer turn follows a salesperson's", path=recipe.dialogues)

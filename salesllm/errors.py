@@ -41,6 +41,15 @@ class InputError(Exception):
         super().__init__(f"{where}{what}." + (f" {fix}." if fix else ""))
 
 
+def cannot_load(
+    what: str, path: str | Path, error: Exception, field: str | None = None
+) -> InputError:
+    """What transformers says when it finds no tokenizer or model, on one line."""
+    first = str(error).strip().splitlines()[0].rstrip(".")
+    fix = "Give a folder with the model's files, or the id of a model on the Hub"
+    return InputError(f"cannot load the {what}: {first}", path=path, field=field, fix=fix)
+
+
 def entry_point(main: Callable[P, None]) -> Callable[P, None]:
     """Turns a user's mistake that `main` meets into one line on stderr and exit code 2.
 

@@ -23,12 +23,12 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from salesllm.errors import InputError
 from salesllm.files import read_json, write_json, write_text
 from salesllm.recipe import read_yaml
+from salesllm.report.figures import LANGUAGES, STAGES
 from salesllm.report.html import write_report
 from salesllm.report.picture import role_inversion_svg
-from salesllm.report.quickstart import STAGES, report_of, summary_of
+from salesllm.report.quickstart import report_of, summary_of
 
 ROOT = Path(__file__).resolve().parents[1]
-LANGUAGES = ("zh", "en")
 ENVIRONMENT = {
     "PYTHONWARNINGS": "ignore",
     "PYTHONUNBUFFERED": "1",
@@ -77,7 +77,7 @@ class Quickstart:
             except BaseException:
                 self.stop()
                 raise
-        self._benchmark("benchmark", "tiny", "test_scenarios.jsonl", STAGES)
+        self._benchmark("benchmark", "tiny", "test_scenarios.jsonl", tuple(STAGES))
         self._ablation()
 
     def stop(self) -> None:

@@ -6,14 +6,14 @@ The fields follow the paper's section 3.1: a configuration `(p, u, k)` (Eq. 1), 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from salesllm.dialogue import Language, NonBlank, Speaker, validation_error
+from salesllm.dialogue import Dialogue, Language, NonBlank, Speaker, validation_error
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl, write_jsonl
 
@@ -144,6 +144,36 @@ def iter_scenarios(path: str | Path) -> Iterator[Scenario]:
 
 def read_scenarios(path: str | Path) -> list[Scenario]:
     return list(iter_scenarios(path))
+
+
+def read_scenarios_by_id(path: str | Path | None) -> dict[str, Scenario] | None:
+    """Scenarios by id; None where there is no file, for dialogues without scenarios."""
+    return {scenario.id: scenario for scenario in iter_scenarios(path)} if path else None
+
+
+def find_scenario(
+    dialogue: Dialogue,
+    scenarios: Mapping[str, Scenario] | None,
+    source: str | Path | None = None,
+) -> Scenario | None:
+    """The scenario that a dialogue names; None where it names none or no scenarios were given.
+
+    Args:
+        source: The dialogue's file, for the message.
+
+    Raises:
+        InputError: It names one that is not among those given.
+    """
+    if dialogue.scenario_id is None or scenarios is None:
+        return None
+    if dialogue.scenario_id not in scenarios:
+        raise InputError(
+            f"dialogue {dialogue.id!r} names the unknown scenario {dialogue.scenario_id!r}",
+            path=source,
+            field="scenario_id",
+            fix="Give the file of scenarios that the dialogues were made from",
+        )
+    return scenarios[dialogue.scenario_id]
 
 
 def write_scenarios(path: str | Path, scenarios: Sequence[Scenario]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from loopback import Loopback
 from transformers import PreTrainedTokenizerBase
 
 from salesllm.training.tiny import train_tokenizer
@@ -28,3 +30,10 @@ def tokenizer() -> PreTrainedTokenizerBase:
 @pytest.fixture(scope="session")
 def repository() -> Path:
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def loopback() -> Iterator[Loopback]:
+    """An endpoint that speaks the OpenAI protocol, on a port of this machine."""
+    with Loopback() as running:
+        yield running

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,12 +29,6 @@ class Lines:
     def __call__(self, body: dict[str, Any]) -> str:
         lines = self.lines[body["model"]]
         return lines.popleft() if len(lines) > 1 else lines[0]
-
-
-@pytest.fixture
-def loopback() -> Iterator[Loopback]:
-    with Loopback() as running:
-        yield running
 
 
 def talk(loopback: Loopback, seller: list[str], buyer: list[str], **options: Any) -> Simulated:

@@ -21,7 +21,7 @@ from trl import ModelConfig, SFTConfig, SFTTrainer, get_peft_config
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import entry_point
 from salesllm.files import write_json
-from salesllm.scenario import read_scenarios
+from salesllm.scenario import read_scenarios_by_id
 from salesllm.training.arguments import CustomerArguments, parse_recipe, resolved
 from salesllm.training.callbacks import FixedOrder, ShowProgress
 from salesllm.training.data import hold_out, preview_prompts
@@ -43,16 +43,13 @@ def main() -> None:
     # Recipe
     data, args, model_args = parse_recipe((CustomerArguments, SFTConfig, ModelConfig))
     start(args)
-    args.eval_on_start = (
-        True  # evaluate() ahead of train() would leave its processes unsynchronised
-    )
+    # evaluate() ahead of train() would leave its processes unsynchronised.
+    args.eval_on_start = True
     view = data.view
 
     # Data
     train, evaluation = hold_out(read_dialogues, data, seed=args.seed)
-    scenarios = (
-        {s.id: s for s in read_scenarios(data.scenarios_file)} if data.scenarios_file else None
-    )
+    scenarios = read_scenarios_by_id(data.scenarios_file)
     tokenizer = load_tokenizer(
         model_args.model_name_or_path,
         pad_token=args.pad_token,

@@ -23,7 +23,7 @@ from transformers.utils import logging
 
 from salesllm.chat.base import Reply, Sampling, Usage
 from salesllm.dialogue import Message
-from salesllm.errors import InputError
+from salesllm.errors import InputError, cannot_load
 from salesllm.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise _cannot_load("tokenizer", path, error) from None
+        raise cannot_load("tokenizer", path, error) from None
     if tokenizer.chat_template is None:
         fix = "Take an instruction-tuned model, or a checkpoint of train/sft.py"
         raise InputError("the tokenizer has no chat template", path=path, fix=fix)
@@ -297,16 +297,10 @@ def _load_model(path: str | Path, dtype: str) -> PreTrainedModel:
     try:
         model = AutoModelForCausalLM.from_pretrained(base, **options)
     except (OSError, ValueError) as error:
-        raise _cannot_load("model", base, error) from None
+        raise cannot_load("model", base, error) from None
     if is_adapter:
         from peft import PeftModel
 
         # Merged, it answers at the base's speed: beside the weights, an adapter doubles the calls.
         model = PeftModel.from_pretrained(model, str(path)).merge_and_unload()
     return model
-
-
-def _cannot_load(what: str, path: str | Path, error: Exception) -> InputError:
-    first = str(error).strip().splitlines()[0].rstrip(".")
-    fix = "Give a folder with the model's files, or the id of a model on the Hub"
-    return InputError(f"cannot load the {what}: {first}", path=path, fix=fix)

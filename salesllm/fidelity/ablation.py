@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from salesllm.chat.providers import ChatSpec
+from salesllm.chat.providers import CUSTOMER_CARD, ChatSpec
 from salesllm.dialogue import Dialogue, Language, NonBlank, Speaker, read_dialogues
 from salesllm.errors import InputError
 from salesllm.fidelity.inversion import CustomerTurn, DetectorReport, SpeakerDetector
@@ -178,7 +178,7 @@ def read_detector_train(path: Path, held_out: Sequence[Dialogue]) -> list[Dialog
 
 def system_prompt_of(customer: CustomerRecipe, prompts_dir: Path | None) -> SystemPrompt:
     """How this customer's system prompt is made: as it was in training, unless the recipe says."""
-    file = Path(customer.model or "") / "customerlm.json"
+    file = Path(customer.model or "") / CUSTOMER_CARD
     card = read_json(file) if file.is_file() else {}
     style, fields = customer.script_style, customer.context_fields
     return functools.partial(
@@ -353,27 +353,19 @@ def summary_of(
     def rows_of(customer: str, among: set[str]) -> list[Mapping[str, Any]]:
         return [r for r in rows if r["customer"] == customer and r["language"] in among]
 
+    def figures(customer: str, among: set[str]) -> dict[str, Any]:
+        own = rows_of(customer, among)
+        turns = [t for t in simulated.get(customer, ()) if t.language in among]
+        found = summarise(own, turns, detector)
+        if customer != first:
+            change = likeness_change(own, rows_of(first, among))
+            found["likeness_change"] = {"from": first, **change}
+        return found
+
     return {
         "name": recipe.name,
         "customers": {
-            customer.name: {
-                group: summarise(
-                    rows_of(customer.name, among),
-                    [t for t in simulated.get(customer.name, ()) if t.language in among],
-                    detector,
-                )
-                | (
-                    {}
-                    if customer.name == first
-                    else {
-                        "likeness_change": {
-                            "from": first,
-                            **likeness_change(rows_of(customer.name, among), rows_of(first, among)),
-                        }
-                    }
-                )
-                for group, among in groups.items()
-            }
+            customer.name: {group: figures(customer.name, among) for group, among in groups.items()}
             for customer in recipe.customers
         },
         "reference": {

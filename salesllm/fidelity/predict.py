@@ -17,7 +17,7 @@ from salesllm.chat.base import Chat, Reply, Sampling
 from salesllm.chat.endpoint import EndpointError
 from salesllm.dialogue import Dialogue, Language, Message, Speaker, Turn, messages_for, strip_end
 from salesllm.errors import InputError
-from salesllm.scenario import Scenario
+from salesllm.scenario import Scenario, find_scenario
 
 
 @runtime_checkable
@@ -111,23 +111,6 @@ def find_targets(
         places = [i for i, target in enumerate(found) if target.language == language]
         kept.update(rng.permutation(places)[:max_turns].tolist())
     return [found[i] for i in sorted(kept)]
-
-
-def find_scenario(dialogue: Dialogue, scenarios: Mapping[str, Scenario] | None) -> Scenario | None:
-    """The scenario that a dialogue names; None where it names none or no scenarios were given.
-
-    Raises:
-        InputError: It names one that is not among those given.
-    """
-    if dialogue.scenario_id is None or scenarios is None:
-        return None
-    if dialogue.scenario_id not in scenarios:
-        raise InputError(
-            f"dialogue {dialogue.id!r} names the unknown scenario {dialogue.scenario_id!r}",
-            field="scenarios",
-            fix="Give the file of scenarios that the dialogues were made from",
-        )
-    return scenarios[dialogue.scenario_id]
 
 
 def predict(

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from salesllm.dialogue import Dialogue, Speaker, read_dialogues
-from salesllm.fidelity.inversion import CustomerTurn, SpeakerDetector
+from salesllm.fidelity.inversion import THRESHOLD, CustomerTurn, SpeakerDetector
 from salesllm.files import read_json, read_jsonl
 from salesllm.provenance import provenance
 from salesllm.report.data import Curve, ReportData, Sample, SampleTurn
+from salesllm.report.figures import LANGUAGES, METRICS, STAGES
 from salesllm.scenario import Scenario, read_scenarios
 
-STAGES = ("base", "sft", "dpo")
-LANGUAGES = {"zh": "Chinese", "en": "English"}
-METRICS = ("bleu4", "rouge1", "rouge2", "rougeL", "cosine")
 SAMPLES_PER_LANGUAGE = 2
 
 Point = tuple[float, float]
@@ -153,7 +151,7 @@ def _samples(folder: Path) -> Iterator[Sample]:
     flagged = {
         (row["dialogue_id"], row["text"])
         for _, row in read_jsonl(folder / "ablation" / "simulated_turns.jsonl")
-        if row["p_salesperson"] >= 0.5
+        if row["p_salesperson"] >= THRESHOLD
     }
     for language in LANGUAGES:
         found = [s for s in scenarios if s.language == language

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from salesllm.chat.providers import CUSTOMER_CARD
 from salesllm.dialogue import END_MARKER, Message
-from salesllm.errors import InputError
+from salesllm.errors import InputError, cannot_load
 from salesllm.files import read_json, write_json
 from salesllm.training.rows import View
-from salesllm.training.run import CUSTOMER
 from salesllm.training.template import install, render_ids
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def load_tokenizer(
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
     except (OSError, ValueError) as error:
-        raise _cannot_load("tokenizer", source, error) from None
+        raise cannot_load("tokenizer", source, error, "model_name_or_path") from None
     if pad_token is not None:
         if pad_token not in tokenizer.get_vocab():
             problem = f"{pad_token!r} is not in the vocabulary"
@@ -106,7 +106,7 @@ def load_model(arguments: ModelConfig, *, trainable: bool = True) -> PreTrainedM
             revision = arguments.model_revision
             model = AutoModelForCausalLM.from_pretrained(source, revision=revision, **options)
     except (OSError, ValueError) as error:
-        raise _cannot_load("model", source, error) from None
+        raise cannot_load("model", source, error, "model_name_or_path") from None
     return model
 
 
@@ -120,7 +120,7 @@ def load_encoder_tokenizer(
         tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
         config = AutoConfig.from_pretrained(source, revision=revision)
     except (OSError, ValueError) as error:
-        raise _cannot_load("encoder", source, error) from None
+        raise cannot_load("encoder", source, error, "model_name_or_path") from None
     room = config.max_position_embeddings
     if "roberta" in config.model_type:  # counts its positions from behind the pad token's id
         room -= config.pad_token_id + 1
@@ -143,16 +143,9 @@ def load_encoder(
             source, num_labels=len(settings.labels), use_safetensors=True, revision=revision
         )
     except (OSError, ValueError) as error:
-        raise _cannot_load("encoder", source, error) from None
+        raise cannot_load("encoder", source, error, "model_name_or_path") from None
     install_labels(model.config, settings)
     return model
-
-
-def _cannot_load(what: str, source: str, error: Exception) -> InputError:
-    first = str(error).strip().splitlines()[0].rstrip(".")
-    fix = "Give a folder with the model's files, or the id of a model on the Hub"
-    problem = f"cannot load the {what}: {first}"
-    return InputError(problem, path=source, field="model_name_or_path", fix=fix)
 
 
 def align_stops(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -187,7 +180,7 @@ def save_customer(trainer: Any, output_dir: Path, *, stage: str, view: View, bas
         return
     model.generation_config.save_pretrained(output_dir)
     card = {"stage": stage, "base": base, "end_marker": END_MARKER, **asdict(view)}
-    write_json(output_dir / CUSTOMER, card)
+    write_json(output_dir / CUSTOMER_CARD, card)
 
 
 def read_customer(folder: str | Path) -> dict[str, Any]:
@@ -196,14 +189,14 @@ def read_customer(folder: str | Path) -> dict[str, Any]:
     Raises:
         InputError: The folder is not such a checkpoint.
     """
-    if not (Path(folder) / CUSTOMER).is_file():
+    if not (Path(folder) / CUSTOMER_CARD).is_file():
         raise InputError(
-            f"there is no {CUSTOMER}: this is not a CustomerLM checkpoint",
+            f"there is no {CUSTOMER_CARD}: this is not a CustomerLM checkpoint",
             path=folder,
             field="model_name_or_path",
             fix="Train one with train/sft.py and name its output_dir",
         )
-    return dict(read_json(Path(folder) / CUSTOMER))
+    return dict(read_json(Path(folder) / CUSTOMER_CARD))
 
 
 def first_figure(trainer: Any, name: str) -> float:

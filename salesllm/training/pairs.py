@@ -20,9 +20,8 @@ from pydantic import Field, model_validator
 from salesllm.chat.base import Reply, Sampling
 from salesllm.chat.providers import ChatSpec
 from salesllm.dialogue import Dialogue, Language, Message, strip_end
-from salesllm.fidelity.predict import find_scenario
 from salesllm.recipe import Recipe
-from salesllm.scenario import Scenario
+from salesllm.scenario import Scenario, find_scenario
 from salesllm.training.rows import Preference, View, preference_messages
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rich.text import Text
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError
 from salesllm.recipe import read_yaml
-from salesllm.scenario import read_scenarios
+from salesllm.scenario import read_scenarios_by_id
 from salesllm.scoring.intent import SCHEMAS, IntentSettings, encode_ending
 from salesllm.training.arguments import (
     CustomerArguments,
@@ -109,9 +109,7 @@ def _sft(argv: Sequence[str]) -> tuple[PreTrainedTokenizerBase, Rows, Figures]:
 
     data, args, model = parse_recipe((CustomerArguments, SFTConfig, ModelConfig), argv)
     train, evaluation = hold_out(read_dialogues, data, seed=args.seed)
-    scenarios = (
-        {s.id: s for s in read_scenarios(data.scenarios_file)} if data.scenarios_file else None
-    )
+    scenarios = read_scenarios_by_id(data.scenarios_file)
     tokenizer = load_tokenizer(
         model.model_name_or_path, pad_token=args.pad_token, revision=model.model_revision
     )

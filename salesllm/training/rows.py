@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from salesllm.dialogue import Dialogue, Message, Speaker
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl
-from salesllm.scenario import Scenario
+from salesllm.scenario import Scenario, find_scenario
 from salesllm.scenarios.scripts import ScriptStyle, system_prompt
 from salesllm.training.template import IGNORE, render_text, render_with_labels
 
@@ -98,7 +98,7 @@ def sft_rows(
     """
     result = Rows()
     for dialogue in dialogues:
-        scenario = _scenario_of(dialogue, scenarios, source)
+        scenario = find_scenario(dialogue, scenarios, source or None)
         messages = view.messages(dialogue, scenario)
         ids, labels = render_with_labels(tokenizer, messages)
         whole = len(messages)
@@ -118,21 +118,6 @@ def sft_rows(
             fix="Raise max_length, or shorten the scripts with script_style: brief",
         )  # fmt: skip
     return result
-
-
-def _scenario_of(
-    dialogue: Dialogue, scenarios: Mapping[str, Scenario] | None, source: str | Path
-) -> Scenario | None:
-    if scenarios is None or dialogue.scenario_id is None:
-        return None
-    if dialogue.scenario_id not in scenarios:
-        raise InputError(
-            f"dialogue {dialogue.id!r} names scenario {dialogue.scenario_id!r}, which is not there",
-            path=source or None,
-            field="scenario_id",
-            fix="Give the scenarios file these dialogues were made with",
-        )
-    return scenarios[dialogue.scenario_id]
 
 
 @dataclass(frozen=True)

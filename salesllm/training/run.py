@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from salesllm.chat.providers import CUSTOMER_CARD
 from salesllm.errors import InputError
 from salesllm.files import read_json, sha256, write_json
 from salesllm.provenance import provenance
 
-RECORD, SUMMARY, CUSTOMER = "run.json", "summary.json", "customerlm.json"
+RECORD, SUMMARY = "run.json", "summary.json"
 SCRATCH = ".scratch"
 
 # These may differ between a run and its continuation without changing what is trained.
@@ -136,7 +137,7 @@ def _clear(folder: Path) -> None:
     """Removes what a training run wrote here, and nothing else."""
     if not (folder / RECORD).exists() and not (folder / SUMMARY).exists():
         return
-    for pattern in (RECORD, SUMMARY, CUSTOMER, "model*.safetensors*", "adapter_*"):
+    for pattern in (RECORD, SUMMARY, CUSTOMER_CARD, "model*.safetensors*", "adapter_*"):
         for file in folder.glob(pattern):
             file.unlink()
     for checkpoint in folder.glob("checkpoint-*"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -137,8 +138,6 @@ def _byte_level(texts: Iterable[str]) -> PreTrainedTokenizerBase:
     bpe = ByteLevelBPETokenizer()
     specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     bpe.train_from_iterator(texts, vocab_size=3000, special_tokens=specials, show_progress=False)
-    import json
-
     state = json.loads(bpe.to_str())["model"]
     merges = [tuple(m) if isinstance(m, list) else tuple(m.split(" ")) for m in state["merges"]]
     return RobertaTokenizer(vocab=state["vocab"], merges=merges)

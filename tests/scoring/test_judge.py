@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,12 +35,6 @@ def dialogue(language: Language = "en") -> Dialogue:
         product_line="",
         turns=tuple(turns(*SAID[language])),
     )
-
-
-@pytest.fixture
-def loopback() -> Iterator[Loopback]:
-    with Loopback() as running:
-        yield running
 
 
 def judge(

@@ -66,7 +66,9 @@ def test_a_salesperson_view_has_no_marker() -> None:
 
 
 def test_an_unknown_scenario_is_named(tokenizer: PreTrainedTokenizerBase) -> None:
-    with pytest.raises(InputError, match="`scenario_id`: dialogue 'd' names scenario 's9'"):
+    with pytest.raises(
+        InputError, match="`scenario_id`: dialogue 'd' names the unknown scenario 's9'"
+    ):
         sft_rows(
             [_dialogue(1, scenario_id="s9")], tokenizer, max_length=99, view=View(), scenarios={}
         )
