@@ -8,8 +8,8 @@ Another held-out set, another folder:
         --dialogues data/dialogues/test.jsonl --output_dir outputs/ablation/mine
 
 Writes to `output_dir`: `predictions.jsonl` (every predicted turn beside the true one, with its
-scores), `simulated_turns.jsonl` where the recipe names simulated dialogues, `run.json` (recipe,
-versions, fingerprints), `table.md`, `summary.json`.
+scores), `simulated_turns.jsonl` where the recipe names simulated dialogues, `detector.npz` (the
+speaker detector), `run.json` (recipe, versions, fingerprints), `table.md`, `summary.json`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from salesllm.chat.providers import open_chat
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError, entry_point
 from salesllm.fidelity.ablation import (
+    DETECTOR,
     SUMMARY,
     AblationRecipe,
     claim_output,
@@ -62,6 +63,7 @@ def main() -> None:
     simulated_rows = list(judged(simulated, detector))
     embedder = Embedder(recipe.embedding_model) if recipe.embedding_model else None
     claim_output(recipe)
+    detector.save(recipe.output_dir / DETECTOR)
 
     # Predict and score, one customer after the other
     sampling = Sampling(recipe.temperature, recipe.top_p, recipe.max_tokens, recipe.seed)

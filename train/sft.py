@@ -32,6 +32,7 @@ from salesllm.training.model import (
     load_model,
     load_tokenizer,
     save_customer,
+    skip_unsupervised_logits,
     start,
 )
 from salesllm.training.rows import sft_rows
@@ -83,6 +84,7 @@ def main() -> None:
     # Model
     model = load_model(model_args)
     align_stops(model, tokenizer)
+    skip_unsupervised_logits()
 
     # Trainer
     trainer = SFTTrainer(

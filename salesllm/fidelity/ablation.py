@@ -32,10 +32,10 @@ from salesllm.fidelity.similarity import (
 from salesllm.files import read_json
 from salesllm.prompts import load_prompt
 from salesllm.recipe import Recipe
-from salesllm.scenarios.scripts import customer_system
+from salesllm.scenarios.scripts import system_prompt
 from salesllm.stats import bootstrap_mean, paired_difference
 
-SUMMARY = "summary.json"
+SUMMARY, DETECTOR = "summary.json", "detector.npz"
 PEOPLE = "people"
 
 PAPER: tuple[dict[str, Any], ...] = (
@@ -182,7 +182,8 @@ def system_prompt_of(customer: CustomerRecipe, prompts_dir: Path | None) -> Syst
     card = read_json(file) if file.is_file() else {}
     style, fields = customer.script_style, customer.context_fields
     return functools.partial(
-        customer_system,
+        system_prompt,
+        Speaker.CUSTOMER,
         style=card.get("script_style", "script") if style is None else style,
         context_fields=card.get("context_fields", ()) if fields is None else fields,
         prompts_dir=prompts_dir or card.get("prompts_dir"),

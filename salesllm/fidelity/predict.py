@@ -28,7 +28,7 @@ class BatchChat(Protocol):
 
 
 SystemPrompt = Callable[[Dialogue, Scenario | None], str]
-"""Makes the customer's system prompt: `customer_system` with a model's settings bound."""
+"""Makes the customer's system prompt: `system_prompt` with a model's settings bound."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from salesllm.dialogue import Dialogue, Speaker, read_dialogues
+from salesllm.fidelity.ablation import DETECTOR
 from salesllm.fidelity.inversion import THRESHOLD, CustomerTurn, SpeakerDetector
 from salesllm.files import read_json, read_jsonl
 from salesllm.provenance import provenance
@@ -64,7 +65,7 @@ def _floor_in_training_phrasings(folder: Path) -> dict[str, Any]:
     The ablation's floor is people in unseen phrasings. The trained customers speak in those of the
     training split, as does the detector's training file, where it errs less.
     """
-    detector = SpeakerDetector.fit(read_dialogues(folder / "detector.jsonl"))
+    detector = SpeakerDetector.load(folder / "ablation" / DETECTOR)
     turns = [
         CustomerTurn(dialogue.id, dialogue.language, turn.text)
         for dialogue in read_dialogues(folder / "train.jsonl")

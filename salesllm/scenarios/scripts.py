@@ -160,22 +160,3 @@ def system_prompt(
     context = {f: dialogue.context[f] for f in context_fields if dialogue.context.get(f)}
     prompt = load_prompt(f"{viewpoint.value}_generic", dialogue.language, prompts_dir)
     return prompt.render(product_line=dialogue.product_line, context=context)
-
-
-def customer_system(
-    dialogue: Dialogue,
-    scenario: Scenario | None,
-    *,
-    style: ScriptStyle = "script",
-    context_fields: Sequence[str] = (),
-    prompts_dir: str | Path | None = None,
-) -> str:
-    """`system_prompt` of the customer."""
-    return system_prompt(
-        Speaker.CUSTOMER,
-        dialogue,
-        scenario,
-        style=style,
-        context_fields=context_fields,
-        prompts_dir=prompts_dir,
-    )

@@ -1,0 +1,40 @@
+"""What loading a model arranges for its training."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers import PreTrainedTokenizerBase
+from trl.trainer import utils
+
+from salesllm.training.model import skip_unsupervised_logits
+from salesllm.training.tiny import new_causal_lm
+
+
+def test_on_a_cpu_only_supervised_positions_reach_the_head(
+    tokenizer: PreTrainedTokenizerBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    positions: list[int] = []
+    whole = utils._ChunkedLogProbFunction.apply
+
+    def counted(hidden: torch.Tensor, *rest: object) -> object:
+        positions.append(len(hidden))
+        return whole(hidden, *rest)
+
+    model = new_causal_lm(tokenizer)
+    utils.add_fused_lm_head(model)
+    monkeypatch.setattr(utils._ChunkedLogProbFunction, "apply", counted)
+    monkeypatch.setattr(utils, "_use_triton", utils._use_triton)  # put back after the test
+    ids = torch.randint(3, len(tokenizer), (2, 20))
+    labels = torch.full_like(ids, -100)
+    labels[:, 14:] = ids[:, 14:]
+
+    losses = []
+    for prepare in (lambda: None, skip_unsupervised_logits):
+        prepare()
+        model.zero_grad()
+        loss = model(input_ids=ids, labels=labels, fused_lm_head=True).loss
+        loss.backward()
+        losses.append((loss.item(), model.model.norm.weight.grad.norm().item()))
+    assert positions == [2 * 19, 2 * 6]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
