@@ -66,17 +66,17 @@ class Quickstart:
         """
         self._python("data", "-m", "salesllm.cli", "tiny", "--output_dir", self.folder,
                      "--scale", str(self.scale), done="tiny.json")  # fmt: skip
-        # Two lanes on two cores: the customer's stages follow from one another, the scorers stand
-        # alone and are wanted only by the benchmark.
+        # Two lanes on two cores: base and scorers do not wait for one another.
         self.lanes = 2
         with ThreadPoolExecutor(2) as lanes:
             try:
-                for lane in as_completed([lanes.submit(self._scorers),
-                                          lanes.submit(self._customers)]):  # fmt: skip
+                for lane in as_completed([lanes.submit(self._scorers), lanes.submit(self._base)]):
                     lane.result()
             except BaseException:
                 self.stop()
                 raise
+        self.lanes = 1
+        self._customers()
         self._benchmark("benchmark", "tiny", "test_scenarios.jsonl", tuple(STAGES))
         self._ablation()
 
@@ -88,11 +88,12 @@ class Quickstart:
 
     # Stages
 
+    def _base(self) -> None:
+        self._sft("base", start="init")
+
     def _customers(self) -> None:
         at = self.folder
-        data = {"train_file": at / "train.jsonl", "scenarios_file": at / "train_scenarios.jsonl"}
-        self._train("base", "sft", "customerlm/tiny/base", model=at / "init", **data)
-        self._train("sft", "sft", "customerlm/tiny/sft", model=at / "base", **data)
+        self._sft("sft", start="base")
         self._benchmark("rollouts", "rollouts", "rollout_scenarios.jsonl", ("sft",))
         self._python(
             "preferences", "data_prep/preferences.py",
@@ -117,7 +118,16 @@ class Quickstart:
                 train_file=self.folder / f"intent_train_{language}.jsonl",
                 test_file=self.folder / f"intent_test_{language}.jsonl",
             )
-        self.lanes = 1
+
+    def _sft(self, stage: str, *, start: str) -> None:
+        self._train(
+            stage,
+            "sft",
+            f"customerlm/tiny/{stage}",
+            model=self.folder / start,
+            train_file=self.folder / "train.jsonl",
+            scenarios_file=self.folder / "train_scenarios.jsonl",
+        )
 
     def _train(self, stage: str, script: str, recipe: str, *, model: Path, **paths: Path) -> None:
         options = [word for key, path in paths.items() for word in (f"--{key}", path)]
