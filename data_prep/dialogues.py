@@ -2,8 +2,8 @@
 
     python data_prep/dialogues.py --dialogues mine.jsonl --output_dir data/dialogues
 
-No two parts share a scenario, a worker (where recorded) or a dialogue. What each part is for:
-docs/own_data.md.
+No two parts share a scenario, a worker (where recorded) or a dialogue. Labels, where there are any,
+stay with their dialogues. What each part is for: docs/own_data.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 
 from salesllm.dialogue import read_dialogues, write_dialogues
 from salesllm.errors import InputError, entry_point
+from salesllm.files import read_jsonl, refuse_existing
 from salesllm.splits import split_dialogues
+from salesllm.training.labels import read_labelled
 
 PARTS = ("train=0.7", "dev=0.05", "preference=0.08", "detector=0.09", "test=0.08")
 
@@ -31,10 +33,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
-    parts = split_dialogues(read_dialogues(args.dialogues), _shares(args.parts), args.seed)
+    _, first = next(read_jsonl(args.dialogues))
+    dialogues = (read_labelled if "label" in first else read_dialogues)(args.dialogues)
+    parts = split_dialogues(dialogues, _shares(args.parts), args.seed)
     files = {args.output_dir / f"{name}.jsonl": part for name, part in parts.items()}
-    if taken := [path for path in files if path.exists()]:
-        raise InputError("the file exists", path=taken[0], fix="Choose another --output_dir")
+    for path in files:
+        refuse_existing(path, "output_dir")
     with ExitStack() as undo:  # all parts or none
         for path, dialogues in files.items():
             undo.callback(path.unlink, missing_ok=True)

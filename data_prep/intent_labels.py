@@ -14,6 +14,7 @@ from collections import Counter
 
 from salesllm.dialogue import read_dialogues, write_dialogues
 from salesllm.errors import InputError, entry_point
+from salesllm.files import refuse_existing
 from salesllm.training.labels import label_outcomes
 
 
@@ -26,6 +27,7 @@ def main() -> None:
     parser.add_argument("--language", required=True, choices=["zh", "en"])
     parser.add_argument("--output", required=True, help="labelled dialogues (JSONL)")
     args = parser.parse_args()
+    refuse_existing(args.output, "output")
 
     dialogues = read_dialogues(args.dialogues)
     spoken = [d for d in dialogues if d.language == args.language]

@@ -15,7 +15,7 @@ from salesllm.chat.providers import open_chat
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError, entry_point
 from salesllm.fidelity.inversion import SpeakerDetector
-from salesllm.files import sha256, write_json, write_jsonl
+from salesllm.files import refuse_existing, sha256, write_json, write_jsonl
 from salesllm.progress import progress
 from salesllm.provenance import provenance
 from salesllm.recipe import load_recipe
@@ -28,6 +28,7 @@ from salesllm.training.rows import View
 @entry_point
 def main() -> None:
     recipe = load_recipe(PairRecipe, doc=__doc__)
+    refuse_existing(recipe.output, "output")
     console = Console()
 
     # Data: points where the customer speaks

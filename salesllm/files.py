@@ -45,6 +45,13 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError("the file is empty", path=path, fix="Give a file with at least one line")
 
 
+def refuse_existing(path: str | Path, field: str) -> None:
+    """Raises InputError where a file would be written over: it may have been edited by hand."""
+    if Path(path).exists():
+        fix = f"Choose another --{field}, or move the file away"
+        raise InputError("the file exists", path=path, field=field, fix=fix)
+
+
 @contextmanager
 def atomic_open(path: str | Path) -> Iterator[TextIO]:
     """A text file that appears under its name only once it is complete and synced."""

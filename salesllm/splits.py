@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from salesllm.dialogue import Dialogue
 from salesllm.errors import InputError
 
+D = TypeVar("D", bound=Dialogue)
+
 
 def split_dialogues(
-    dialogues: Sequence[Dialogue], shares: Mapping[str, float], seed: int = 0
-) -> dict[str, list[Dialogue]]:
+    dialogues: Sequence[D], shares: Mapping[str, float], seed: int = 0
+) -> dict[str, list[D]]:
     """Parts near the given shares, dialogues in the order given.
 
     Dialogues of one scenario, of one worker, or with the same turns stay together: a part that
@@ -37,7 +40,7 @@ def split_dialogues(
         part = max(shares, key=lambda name: shares[name] * len(dialogues) - counts[name])
         counts[part] += len(group)
         part_of |= dict.fromkeys(group, part)
-    parts: dict[str, list[Dialogue]] = {name: [] for name in shares}
+    parts: dict[str, list[D]] = {name: [] for name in shares}
     for index, dialogue in enumerate(dialogues):
         parts[part_of[index]].append(dialogue)
     if empty := [name for name, part in parts.items() if not part]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from salesllm.dialogue import Dialogue, read_dialogues, write_dialogues
 from salesllm.errors import InputError
 from salesllm.splits import split_dialogues
+from salesllm.training.labels import LabelledDialogue, read_labelled
 
 SCRIPT = Path(__file__).parents[1] / "data_prep" / "dialogues.py"
 
@@ -100,3 +101,13 @@ def test_the_script_writes_the_parts_once(tmp_path: Path) -> None:
     again = run(tmp_path)
     assert again.returncode == 2
     assert "the file exists" in again.stderr
+
+
+def test_labels_stay_with_their_dialogues(tmp_path: Path) -> None:
+    labelled = [
+        LabelledDialogue(**d.model_dump(), label="ABCXF"[i % 5]) for i, d in enumerate(MANY)
+    ]
+    write_dialogues(tmp_path / "all.jsonl", labelled)
+    assert run(tmp_path, "--parts", "a=0.5", "b=0.5").returncode == 0
+    parts = [d for name in "ab" for d in read_labelled(tmp_path / "parts" / f"{name}.jsonl")]
+    assert sorted((d.id, d.label) for d in parts) == sorted((d.id, d.label) for d in labelled)

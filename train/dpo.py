@@ -17,18 +17,18 @@ from transformers import PrinterCallback
 from trl import DPOConfig, DPOTrainer, ModelConfig, get_peft_config
 
 from salesllm.errors import entry_point
-from salesllm.files import write_json
 from salesllm.training.arguments import PreferenceArguments, parse_recipe, resolved
 from salesllm.training.callbacks import FixedOrder, ShowProgress
 from salesllm.training.data import hold_out, on_disk
 from salesllm.training.model import (
     align_stops,
     first_figure,
-    greedy_replies,
     load_model,
     load_tokenizer,
     read_customer,
     save_customer,
+    save_samples,
+    skip_unsupervised_logits,
     start,
 )
 from salesllm.training.rows import View, fitting, read_preferences
@@ -64,6 +64,7 @@ def main() -> None:
     # Model: full weights get precomputed reference log-probabilities, never a second base
     model = load_model(model_args)
     align_stops(model, tokenizer)
+    skip_unsupervised_logits()
     continues_adapter = hasattr(model, "peft_config")
     if not continues_adapter and not model_args.use_peft:
         args.precompute_ref_log_probs = True
@@ -96,11 +97,7 @@ def main() -> None:
     base = model_args.model_name_or_path
     save_customer(trainer, run.path, stage="dpo", view=view, base=base)
     trainer.save_state()
-    prompts = [pair.prompt for pair in evaluation[:4]]
-    replies = greedy_replies(trainer.accelerator.unwrap_model(trainer.model), tokenizer, prompts)
-    if run.is_main:
-        samples = [{"prompt": p, "reply": r} for p, r in zip(prompts, replies, strict=True)]
-        write_json(run.path / "samples.json", samples)
+    save_samples(trainer, run.path, [pair.prompt for pair in evaluation[:4]])
     run.finish(
         {
             "stage": "dpo",

@@ -20,7 +20,6 @@ from trl import ModelConfig, SFTConfig, SFTTrainer, get_peft_config
 
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import entry_point
-from salesllm.files import write_json
 from salesllm.scenario import read_scenarios_by_id
 from salesllm.training.arguments import CustomerArguments, parse_recipe, resolved
 from salesllm.training.callbacks import FixedOrder, ShowProgress
@@ -28,10 +27,10 @@ from salesllm.training.data import hold_out, preview_prompts
 from salesllm.training.model import (
     align_stops,
     first_figure,
-    greedy_replies,
     load_model,
     load_tokenizer,
     save_customer,
+    save_samples,
     skip_unsupervised_logits,
     start,
 )
@@ -107,11 +106,7 @@ def main() -> None:
     base = model_args.model_name_or_path
     save_customer(trainer, run.path, stage="sft", view=view, base=base)
     trainer.save_state()
-    prompts = preview_prompts(evaluation, view, scenarios)
-    replies = greedy_replies(trainer.accelerator.unwrap_model(trainer.model), tokenizer, prompts)
-    if run.is_main:
-        samples = [{"prompt": p, "reply": r} for p, r in zip(prompts, replies, strict=True)]
-        write_json(run.path / "samples.json", samples)
+    save_samples(trainer, run.path, preview_prompts(evaluation, view, scenarios))
     run.finish(
         {
             "stage": "sft",

@@ -22,9 +22,13 @@ class LabelledDialogue(Dialogue):
 
 
 def read_labelled(
-    path: str | Path, labels: Collection[str], language: str
+    path: str | Path, labels: Collection[str] | None = None, language: str | None = None
 ) -> list[LabelledDialogue]:
-    """Reads labelled dialogues of one language.
+    """Reads labelled dialogues.
+
+    Args:
+        labels: The schema; None for any label.
+        language: Of all of them; None for any.
 
     Raises:
         InputError: Names line and field of the first record that is none, has a label outside the
@@ -36,11 +40,11 @@ def read_labelled(
             record = LabelledDialogue.model_validate(value)
         except ValidationError as error:
             raise validation_error(error, path, number) from None
-        if record.label not in labels:
+        if labels is not None and record.label not in labels:
             fix = f"Use {', '.join(labels)}, or another schema"
             raise InputError(f"label {record.label!r} is not in the schema", path=path, line=number,
                              field="label", fix=fix)  # fmt: skip
-        if record.language != language:
+        if language is not None and record.language != language:
             problem = f"the record is {record.language}, the scorer {language}"
             raise InputError(problem, path=path, line=number, field="language",
                              fix="Keep one language a file")  # fmt: skip

@@ -66,8 +66,8 @@ def skip_unsupervised_logits() -> None:
     """
     from trl.trainer import utils
 
-    on_device = utils._use_triton
-    utils._use_triton = lambda device: device.type == "cpu" or on_device(device)
+    if on_device := getattr(utils, "_use_triton", None):  # not a public name
+        utils._use_triton = lambda device: device.type == "cpu" or on_device(device)
 
 
 def load_tokenizer(
@@ -194,6 +194,15 @@ def save_customer(trainer: Any, output_dir: Path, *, stage: str, view: View, bas
     model.generation_config.save_pretrained(output_dir)
     card = {"stage": stage, "base": base, "end_marker": END_MARKER, **asdict(view)}
     write_json(output_dir / CUSTOMER_CARD, card)
+
+
+def save_samples(trainer: Any, output_dir: Path, prompts: Sequence[Sequence[Message]]) -> None:
+    """Writes the trained model's greedy replies to a few held-out prompts: a first look at it."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    replies = greedy_replies(model, trainer.processing_class, prompts)
+    if trainer.is_world_process_zero():
+        samples = [{"prompt": p, "reply": r} for p, r in zip(prompts, replies, strict=True)]
+        write_json(output_dir / "samples.json", samples)
 
 
 def read_customer(folder: str | Path) -> dict[str, Any]:

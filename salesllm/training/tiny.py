@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from salesllm.catalog import Split
 from salesllm.dialogue import END_MARKER, Dialogue, Language, write_dialogues
-from salesllm.files import write_json
+from salesllm.files import refuse_existing, write_json
 from salesllm.scenario import Scenario, write_scenarios
 from salesllm.scenarios.grammar import sample_dialogues
 from salesllm.scenarios.sampling import sample_scenarios
@@ -194,8 +194,12 @@ def prepare(folder: str | Path, *, seed: int = 0, scale: float = 1.0) -> None:
 
     Args:
         scale: Multiplies `SIZES`.
+
+    Raises:
+        InputError: The folder holds such files already.
     """
     folder = Path(folder)
+    refuse_existing(folder / READY, "output_dir")
     drawn = {
         name: _draw(name, max(8, round(size * scale)), seed + number)
         for number, (name, size) in enumerate(SIZES.items())

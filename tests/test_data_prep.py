@@ -1,0 +1,49 @@
+"""The scripts of `data_prep` never write over a file: it may have been edited by hand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from salesllm.dialogue import Dialogue, write_dialogues
+from salesllm.errors import InputError
+from salesllm.training.tiny import READY, prepare
+
+ROOT = Path(__file__).parents[1]
+DIALOGUE = Dialogue.model_validate(
+    {
+        "id": "d0", "language": "en", "source": "test", "product_line": "lamps",
+        "turns": [{"speaker": "customer", "text": "hi, the lamp?"},
+                  {"speaker": "salesperson", "text": "It is bright."}],
+        "outcome": "bought",
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["intent_labels.py", "--language", "en", "--dialogues", "d.jsonl", "--output", "d.jsonl"],
+        ["preferences.py", "--config", str(ROOT / "recipes/preferences/tiny.yaml"),
+         "--output", "d.jsonl"],
+    ],
+    ids=lambda command: command[0],
+)  # fmt: skip
+def test_an_existing_output_is_refused(command: list[str], tmp_path: Path) -> None:
+    write_dialogues(tmp_path / "d.jsonl", [DIALOGUE])
+    before = (tmp_path / "d.jsonl").read_bytes()
+    script = [sys.executable, str(ROOT / "data_prep" / command[0]), *command[1:]]
+    ran = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 2, ran.stderr
+    assert "d.jsonl: field `output`: the file exists" in ran.stderr
+    assert (tmp_path / "d.jsonl").read_bytes() == before
+
+
+def test_a_folder_of_sample_data_is_refused(tmp_path: Path) -> None:
+    (tmp_path / READY).write_text("{}")
+    with pytest.raises(InputError, match="the file exists"):
+        prepare(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [READY]
