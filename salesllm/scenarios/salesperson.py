@@ -111,8 +111,11 @@ class _Salesperson:
         earlier = (understand(self.scenario, text)[0] for text in self.heard[:-1])
         if "refuse_soft" in earlier:
             return self.words.say("close_declined")
-        attempt = self.words.say("last_try")
-        return attempt if attempt.endswith(_ASKS_BACK) else join(attempt, self._benefit())
+        attempt, more = self.words.say("last_try"), self._benefit()
+        if not attempt.endswith(_ASKS_BACK) and not more:  # announces a point, and none is left
+            tries = self.words.phrases("last_try")
+            attempt = self.words.pick([line for line in tries if line.endswith(_ASKS_BACK)])
+        return attempt if attempt.endswith(_ASKS_BACK) else join(attempt, more)
 
     def _react(self, meaning: str) -> str:
         """To an objection, a doubt or a mere "hm"."""
