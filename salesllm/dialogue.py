@@ -8,6 +8,7 @@ turns as `assistant` and the salesperson's as `user`; the salesperson model sees
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from salesllm.errors import InputError
+from salesllm.errors import FieldError, InputError
 from salesllm.files import read_jsonl, write_jsonl
 
 END_MARKER = "[END]"
@@ -41,11 +42,26 @@ class Speaker(StrEnum):
 
 def _not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("is empty")
+        raise FieldError("is empty", fix="Give it a text")
     return text
 
 
+def _unmarked(text: str) -> str:
+    if END_MARKER in text:
+        fix = f"Remove {END_MARKER}: training adds it after the customer's last turn"
+        raise FieldError(f"holds the end marker {END_MARKER}", fix=fix)
+    return text
+
+
+def _a_turn(text: str) -> str:
+    if not text.strip():
+        raise FieldError("is empty", fix="Give it a text, or remove the turn")
+    return _unmarked(text)
+
+
 NonBlank = Annotated[str, AfterValidator(_not_blank)]
+Unmarked = Annotated[NonBlank, AfterValidator(_unmarked)]
+"""A text that becomes a turn: `END_MARKER` is no part of what anybody says."""
 
 
 class Turn(BaseModel):
@@ -54,7 +70,7 @@ class Turn(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     speaker: Speaker
-    text: NonBlank
+    text: Annotated[str, AfterValidator(_a_turn)]
 
 
 class Dialogue(BaseModel):
@@ -83,7 +99,8 @@ class Dialogue(BaseModel):
         speakers = {turn.speaker for turn in self.turns}
         if len(speakers) < 2:
             who = f"only the {next(iter(speakers)).value} speaks" if speakers else "there are none"
-            raise ValueError(f"turns: {who}; a dialogue needs both speakers")
+            problem = f"{who}; a dialogue needs both speakers"
+            raise FieldError(problem, field="turns", fix="Remove the record")
         return self
 
     def messages_for(
@@ -177,7 +194,7 @@ def iter_dialogues(path: str | Path) -> Iterator[Dialogue]:
         try:
             dialogue = Dialogue.model_validate(value)
         except ValidationError as error:
-            raise validation_error(error, path, number) from None
+            raise dialogue_error(error, path, number) from None
         if dialogue.id in seen:
             problem = f"id {dialogue.id!r} is already on line {seen[dialogue.id]}"
             raise InputError(problem, path=path, line=number, field="id", fix="Make ids unique")
@@ -193,28 +210,64 @@ def write_dialogues(path: str | Path, dialogues: Sequence[Dialogue]) -> None:
     write_jsonl(path, (d.model_dump(mode="json", exclude_defaults=True) for d in dialogues))
 
 
-_FIXES = {
-    "missing": "Add the field",
-    "extra_forbidden": "Remove the field, or put it under `context`",
-    "value_error": "Give it a text, or remove the turn",
+_KINDS = {
+    "string": "a text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "path": "a path in quotes",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a mapping of fields to values",
+    "model": "a mapping of fields to values",
+}
+"""What a record or recipe has in place of pydantic's types, by the first word of its findings."""
+
+_BOUNDS = {
+    "greater_than": ("too small", "Write a number above {gt}"),
+    "greater_than_equal": ("too small", "Write at least {ge}"),
+    "less_than": ("too large", "Write a number below {lt}"),
+    "less_than_equal": ("too large", "Write at most {le}"),
 }
 
 
-def validation_error(error: ValidationError, path: str | Path, line: int | None) -> InputError:
-    """The first of pydantic's findings, as one message with its place."""
+def validation_error(
+    error: ValidationError, path: str | Path | None = None, line: int | None = None
+) -> InputError:
+    """The first of pydantic's findings, as one message with its place and what to do."""
     first = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    problem = first["msg"].removeprefix("Value error, ")
-    if first["type"] in ("enum", "literal_error"):
-        return InputError(f"unknown value {first['input']!r}", path=path, line=line, field=field,
-                          fix=f"Write {first['ctx']['expected']}")  # fmt: skip
-    if not field and ": " in problem:  # a model-level check names its own field
-        field, problem = problem.split(": ", 1)
-        return InputError(problem, path=path, line=line, field=field, fix="Remove the record")
-    return InputError(
-        problem[0].lower() + problem[1:],
-        path=path,
-        line=line,
-        field=field or None,
-        fix=_FIXES.get(first["type"]),
-    )
+    kind, given, context = first["type"], first["input"], first.get("ctx", {})
+    field = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    problem, fix = first["msg"][0].lower() + first["msg"][1:], "Correct it"
+    if isinstance(cause := context.get("error"), FieldError):
+        field = f"{field}.{cause.field or ''}".strip(".")
+        problem, fix = cause.problem, cause.fix or fix
+    elif kind == "missing":
+        problem, fix = "is missing", "Add the field"
+    elif kind == "extra_forbidden":
+        problem, fix = "unknown field", "Remove it"
+    elif kind in ("enum", "literal_error"):
+        problem, fix = f"unknown value {given!r}", f"Write {context['expected']}"
+    elif kind in _BOUNDS:
+        size, bound = _BOUNDS[kind]
+        problem, fix = f"{given} is {size}", bound.format_map(context)
+    elif kind == "too_short":
+        problem, fix = "has too few items", f"Give at least {context['min_length']}"
+    elif wanted := _KINDS.get(kind.split("_")[0]):
+        problem = f"{_shown(given)} is not {wanted.removesuffix(' in quotes')}"
+        fix = f"Write {wanted}"
+    return InputError(problem, path=path, line=line, field=field or None, fix=fix)
+
+
+def dialogue_error(error: ValidationError, path: str | Path, line: int) -> InputError:
+    """`validation_error` for a dialogue record, which has room for fields of one's own."""
+    found = validation_error(error, path, line)
+    if error.errors(include_url=False)[0]["type"] == "extra_forbidden":
+        fix = "Remove it, or put it under `context`"
+        return InputError(found.problem, path=path, line=line, field=found.field, fix=fix)
+    return found
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -40,6 +40,17 @@ class InputError(Exception):
         what = f"field `{field}`: {problem}" if field else problem
         super().__init__(f"{where}{what}." + (f" {fix}." if fix else ""))
 
+    def at(self, path: str | Path | None, line: int | None = None) -> InputError:
+        """The same error with its place, for what found it without knowing the file."""
+        return InputError(self.problem, path=path, line=line, field=self.field, fix=self.fix)
+
+
+class FieldError(InputError, ValueError):
+    """What a validator of a pydantic model raises: pydantic knows the model's place, this the rest.
+
+    Its `field`, if any, is below the place that pydantic names.
+    """
+
 
 def cannot_load(
     what: str, path: str | Path, error: Exception, field: str | None = None

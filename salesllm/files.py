@@ -17,7 +17,8 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yields (1-based line number, object) for every non-blank line.
 
     Raises:
-        InputError: The file is missing, empty or not UTF-8, or a line is not a JSON object.
+        InputError: The file is missing, empty or not UTF-8, a line is not a JSON object, or a text
+            in it has half of a surrogate pair, which no tokenizer and no file takes.
     """
     path = Path(path)
     if not path.is_file():
@@ -30,15 +31,9 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     continue
                 empty = False
                 try:
-                    value = json.loads(text)
-                except json.JSONDecodeError as error:
-                    problem = f"not JSON: {error.msg} at column {error.colno}"
-                    fix = "Write one JSON object a line"
-                    raise InputError(problem, path=path, line=number, fix=fix) from None
-                if not isinstance(value, dict):
-                    problem = f"expected a JSON object, found {type(value).__name__}"
-                    raise InputError(problem, path=path, line=number)
-                yield number, value
+                    yield number, _json_object(text)
+                except InputError as error:
+                    raise error.at(path, number) from None
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8: {error.reason}", path=path, fix="Save it as UTF-8") from None
     if empty:
@@ -50,6 +45,40 @@ def refuse_existing(path: str | Path, field: str) -> None:
     if Path(path).exists():
         fix = f"Choose another --{field}, or move the file away"
         raise InputError("the file exists", path=path, field=field, fix=fix)
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    fix = "Write one JSON object a line"
+    try:
+        value = json.loads(text)
+        field = _half_character(value) if "\\u" in text else None  # only an escape can write one
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg} at column {error.colno}", fix=fix) from None
+    except RecursionError:
+        raise InputError("not read: it is nested too deeply", fix="Flatten the record") from None
+    except ValueError:
+        raise InputError("not read: it has a number of too many digits", fix="Correct it") from None
+    if field is not None:
+        problem = "has half of a surrogate pair (\\ud800 to \\udfff), which is not a character"
+        raise InputError(problem, field=field or None, fix="Remove it, or write the whole pair")
+    if not isinstance(value, dict):
+        raise InputError(f"expected a JSON object, found {text.strip()[:20]}", fix=fix)
+    return value
+
+
+def _half_character(value: Any, field: str = "") -> str | None:
+    """Dotted name of the first text that cannot be encoded; None without one."""
+    if isinstance(value, str):
+        return field if any("\ud800" <= character <= "\udfff" for character in value) else None
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        if (found := _half_character("".join(value), field)) is not None:
+            return found
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    inner = (_half_character(item, f"{field}.{name}".lstrip(".")) for name, item in items)
+    return next((found for found in inner if found is not None), None)
 
 
 @contextmanager
@@ -93,7 +122,7 @@ def read_json(path: str | Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError("no such file", path=path, fix="Check the path") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", path=path) from None
 
 

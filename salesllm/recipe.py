@@ -67,6 +67,7 @@ def _key_lines(node: yaml.Node | None, prefix: str) -> Iterable[tuple[str, int]]
             yield from _key_lines(value, f"{name}.")
     elif isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
+            yield f"{prefix}{index}", item.start_mark.line + 1
             yield from _key_lines(item, f"{prefix}{index}.")
 
 
@@ -93,7 +94,8 @@ def load_recipe(schema: type[R], argv: Sequence[str] | None = None, doc: str | N
     values, lines = read_yaml(known.config)
     for key, text in _pairs(rest):
         _assign(values, key, _override(key, text))
-        lines[key] = 0  # given on the command line, so no line of the file is to blame
+        # Given on the command line, so no line of the file is to blame for what it holds.
+        lines = {k: n for k, n in lines.items() if not k.startswith(f"{key}.")} | {key: 0}
     return validate_recipe(schema, values, known.config, lines)
 
 
@@ -107,7 +109,8 @@ def _pairs(rest: Sequence[str]) -> Iterable[tuple[str, str]]:
         yield key, value if equals else items.pop(0)
 
 
-_SHELL = "the command line"
+SHELL = "the command line"
+"""Where an error is that no file is to blame for."""
 
 
 def _override(key: str, text: str) -> Any:
@@ -115,7 +118,7 @@ def _override(key: str, text: str) -> Any:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         problem = f"not YAML: {getattr(error, 'problem', error)}"
-        raise InputError(problem, path=_SHELL, field=key, fix="Correct it") from None
+        raise InputError(problem, path=SHELL, field=key, fix="Correct it") from None
 
 
 def _assign(values: dict[str, Any], dotted: str, value: Any) -> None:
@@ -126,10 +129,10 @@ def _assign(values: dict[str, Any], dotted: str, value: Any) -> None:
         if isinstance(here, list):
             if not name.isdecimal() or int(name) >= len(here):
                 problem = f"`{above}` has no item {name!r} among its {len(here)}"
-                raise InputError(problem, path=_SHELL, field=dotted, fix="Count from 0")
+                raise InputError(problem, path=SHELL, field=dotted, fix="Count from 0")
         elif not isinstance(here, dict):
             problem = f"`{above}` is {here!r}, which has no keys"
-            raise InputError(problem, path=_SHELL, field=dotted, fix=f"Give `{above}` as a whole")
+            raise InputError(problem, path=SHELL, field=dotted, fix=f"Give `{above}` as a whole")
         place: Any = int(name) if isinstance(here, list) else name
         if depth == len(names) - 1:
             here[place] = value
@@ -145,13 +148,15 @@ def validate_recipe(
         return schema.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        line = lines.get(key) or None
-        where = _SHELL if lines.get(key) == 0 else path
+        found = validation_error(error)
+        key = found.field or ""
         if first["type"] == "extra_forbidden":
             siblings = schema.model_fields if "." not in key else _all_fields(schema)
-            raise unknown_key(key, siblings, where, line) from None
-        raise validation_error(error, where, line) from None
+            found = unknown_key(key, siblings, None, None)
+        while key and key not in lines:  # an absent key is to be added where its parent is
+            key = key.rpartition(".")[0]
+        line = lines.get(key)
+        raise found.at(SHELL if line == 0 else path, line or None) from None
 
 
 def _all_fields(schema: type[BaseModel]) -> set[str]:

@@ -13,7 +13,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from salesllm.dialogue import Dialogue, Language, NonBlank, Speaker, validation_error
+from salesllm.dialogue import (
+    Dialogue,
+    Language,
+    NonBlank,
+    Speaker,
+    Unmarked,
+    validation_error,
+)
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl, write_jsonl
 
@@ -97,7 +104,7 @@ class Attributes(_Record):
     pain_points: NonBlank
     decision_factors: tuple[DecisionFactor, ...]
     communication_preferences: NonBlank
-    initial_utterance: NonBlank
+    initial_utterance: Unmarked
 
 
 class Scenario(_Record):

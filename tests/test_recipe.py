@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
+from salesllm.chat.providers import ChatSpec
 from salesllm.errors import InputError
 from salesllm.recipe import Recipe, load_recipe, read_yaml
 
@@ -18,6 +19,8 @@ class _Customer(Recipe):
 
 class _Job(Recipe):
     rounds: int | list[int] = 1
+    alpha: float = Field(default=0.6, ge=0, le=1)
+    speakers: list[ChatSpec] = Field(default_factory=list)
     scenarios: Path | None = None
     judge: str | _Customer | None = None
     customers: list[_Customer] = Field(default_factory=list)
@@ -73,6 +76,47 @@ def test_a_bad_override_is_named(tmp_path: Path, options: list[str], said: str) 
         _load(tmp_path, *options)
     assert str(error.value).startswith("the command line: field `")
     assert said in str(error.value)
+
+
+SPEAKER = "  - {provider: endpoint, model: m"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"rounds: 2\nspeakers:\n{SPEAKER}, base_url: 'http://h/v1'}}\n{SPEAKER}}}\n",
+         ":4: field `speakers.1.base_url`: provider 'endpoint' needs a base_url. Add it, or change "
+         "the provider."),
+        (f"speakers:\n{SPEAKER},\n    base_url: ftp://h}}\n",
+         ":3: field `speakers.0.base_url`: 'ftp://h' is not an http(s) address. Write http://"),
+        ("speakers:\n  - provider: local\n    model: ' '\n",
+         ":3: field `speakers.0.model`: is empty. Give it a text."),
+        ("speakers:\n  - model: m\n",
+         ":2: field `speakers.0.provider`: is missing. Add the field."),
+        ("speakers:\n  - none of\n",
+         ':2: field `speakers.0`: "none of" is not a mapping of fields to values. Write a mapping'),
+        ("speakers: 5\n", ":1: field `speakers`: 5 is not a list. Write a list."),
+        ("alpha: 1.2\n", ":1: field `alpha`: 1.2 is too large. Write at most 1."),
+        ("alpha: -1\n", ":1: field `alpha`: -1 is too small. Write at least 0."),
+        ("alpha: half\n", ':1: field `alpha`: "half" is not a number. Write a number.'),
+        ("customers:\n  - name: 5\n",
+         ":2: field `customers.0.name`: 5 is not a text. Write a text in quotes."),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_named_with_its_line_and_what_to_do(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        load_recipe(_Job, ["--config", str(path)])
+    assert str(error.value).startswith(f"{path}{said}")
+
+
+def test_a_list_given_whole_leaves_no_line_of_the_file_to_blame(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        _load(tmp_path, "--customers", "[{name: 5}]")
+    assert str(error.value).startswith("the command line: field `customers.0.name`: 5 is not")
 
 
 def test_a_recipe_in_another_encoding_is_refused(tmp_path: Path) -> None:

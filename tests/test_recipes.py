@@ -121,6 +121,28 @@ def test_the_8b_recipes_are_the_papers_in_trls_words() -> None:
     assert not model.use_peft  # the SFT adapter goes on training; no second one
 
 
+TINY_SFT = ["--config", str(ROOT / "recipes" / "customerlm" / "tiny" / "sft.yaml"), *HERE]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--learning_rate", "abc"], "`learning_rate`: invalid float value: 'abc'"),
+        (["--learning_rate=-1"], "`learning_rate`: -1.0 is too small"),
+        (["--viewpoint", "buyer"], "`viewpoint`: unknown value 'buyer'"),
+        (["--report_to", "papers"], "`report_to`: unknown value 'papers'. Write none or"),
+        (["--report_to", "tensorboard"], "`report_to`: tensorboard is not installed. Install"),
+    ],
+)
+def test_what_the_command_line_gave_is_not_the_recipes_fault(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    monkeypatch.setattr("transformers.integrations.get_available_reporting_integrations", list)
+    with pytest.raises(InputError) as error:
+        parse_recipe(SFT, [*TINY_SFT, *options])
+    assert str(error.value).startswith(f"the command line: field {said}")
+
+
 def test_distributed_configs_name_what_starts_several_processes() -> None:
     for path in sorted((ROOT / "accelerate_configs").glob("*.yaml")):
         config = yaml.safe_load(path.read_text(encoding="utf-8"))

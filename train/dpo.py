@@ -14,13 +14,14 @@ weights), or its adapter frozen beside the one in training (LoRA). The loss star
 from __future__ import annotations
 
 from transformers import PrinterCallback
-from trl import DPOConfig, DPOTrainer, ModelConfig, get_peft_config
+from trl import DPOConfig, DPOTrainer, ModelConfig
 
 from salesllm.errors import entry_point
 from salesllm.training.arguments import PreferenceArguments, parse_recipe, resolved
 from salesllm.training.callbacks import FixedOrder, ShowProgress
 from salesllm.training.data import hold_out, on_disk
 from salesllm.training.model import (
+    adapter_of,
     align_stops,
     first_figure,
     load_model,
@@ -68,6 +69,7 @@ def main() -> None:
     continues_adapter = hasattr(model, "peft_config")
     if not continues_adapter and not model_args.use_peft:
         args.precompute_ref_log_probs = True
+    adapter = None if continues_adapter else adapter_of(model_args, model)
     run.begin()
 
     # Trainer
@@ -81,7 +83,7 @@ def main() -> None:
         train_dataset=rows,
         eval_dataset=eval_rows,
         processing_class=tokenizer,
-        peft_config=None if continues_adapter else get_peft_config(model_args),
+        peft_config=adapter,
         callbacks=[ShowProgress("dpo"), FixedOrder()],
     )
     trainer.remove_callback(PrinterCallback)

@@ -35,7 +35,7 @@ from salesllm.training.arguments import (
 )
 from salesllm.training.callbacks import FixedOrder, ShowProgress
 from salesllm.training.data import hold_out, read_unseen
-from salesllm.training.labels import read_labelled
+from salesllm.training.labels import check_labels, read_labelled
 from salesllm.training.model import load_encoder, load_encoder_tokenizer, save_weights, start
 from salesllm.training.run import Run
 
@@ -53,6 +53,7 @@ def main() -> None:
     # Data
     read = partial(read_labelled, labels=labels, language=data.language)
     train, evaluation = hold_out(read, data, seed=args.seed)
+    check_labels(train, labels, data.train_file)
     seen = [*train, *evaluation]
     test = read_unseen(read, data.test_file, seen, "test_file") if data.test_file else []
     source, revision = str(model_args.model_name_or_path), model_args.model_revision

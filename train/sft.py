@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from datasets import Dataset
 from transformers import PrinterCallback
-from trl import ModelConfig, SFTConfig, SFTTrainer, get_peft_config
+from trl import ModelConfig, SFTConfig, SFTTrainer
 
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import entry_point
@@ -25,6 +25,7 @@ from salesllm.training.arguments import CustomerArguments, parse_recipe, resolve
 from salesllm.training.callbacks import FixedOrder, ShowProgress
 from salesllm.training.data import hold_out, preview_prompts
 from salesllm.training.model import (
+    adapter_of,
     align_stops,
     first_figure,
     load_model,
@@ -92,7 +93,7 @@ def main() -> None:
         train_dataset=Dataset.from_list(rows.rows),
         eval_dataset=Dataset.from_list(eval_rows.rows),
         processing_class=tokenizer,
-        peft_config=get_peft_config(model_args),
+        peft_config=adapter_of(model_args, model),
         callbacks=[ShowProgress("sft"), FixedOrder()],
     )
     trainer.remove_callback(PrinterCallback)

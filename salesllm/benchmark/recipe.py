@@ -12,7 +12,7 @@ from pydantic import Field, field_serializer, field_validator, model_validator
 from salesllm.chat.base import Sampling
 from salesllm.chat.providers import ChatSpec
 from salesllm.dialogue import Language, NonBlank
-from salesllm.errors import InputError
+from salesllm.errors import FieldError, InputError
 from salesllm.recipe import Recipe
 from salesllm.scenario import Scenario, read_scenarios
 from salesllm.scenarios.scripts import with_scripts
@@ -83,7 +83,8 @@ class BenchmarkRecipe(Recipe):
     @classmethod
     def _rules_or_a_chat(cls, value: Any) -> Any:
         if isinstance(value, str) and value != rules.NAME:
-            raise ValueError(f"unknown judge {value!r}; write `{rules.NAME}` or name a chat model")
+            fix = f"Write {rules.NAME}, or a chat model with its provider"
+            raise FieldError(f"unknown judge {value!r}", fix=fix)
         return None if value == rules.NAME else value
 
     @field_serializer("judge")
@@ -94,20 +95,20 @@ class BenchmarkRecipe(Recipe):
     def _fits_together(self) -> BenchmarkRecipe:
         if (self.scenarios is None) == (self.sample is None):
             problem = "a run needs scenarios: a file or a sample, not both"
-            raise InputError(problem, field="scenarios", fix="Give `scenarios` or `sample`")
+            raise FieldError(problem, field="scenarios", fix="Give `scenarios` or `sample`")
         sides = {"salespeople": self.salespeople, "customers": self.customers}
         for (field, specs), side in zip(sides.items(), ("salesperson", "customer"), strict=True):
             twice = [name for name, n in Counter(s.name for s in specs).items() if n > 1]
             if twice:
                 fix = "Give each its own `name`"
-                raise InputError(f"the name {twice[0]!r} is taken", field=field, fix=fix)
+                raise FieldError(f"the name {twice[0]!r} is taken", field=field, fix=fix)
             for spec in specs:
                 if spec.provider == "scripted" and spec.model != side:
                     problem = f"the scripted {spec.model} cannot be a {side}"
-                    raise InputError(problem, field=field, fix=f"Write model: {side}")
+                    raise FieldError(problem, field=field, fix=f"Write model: {side}")
         if self.judge and self.judge.provider == "scripted":
             problem, fix = "a scripted speaker cannot judge", "Name an endpoint or a checkpoint"
-            raise InputError(problem, field="judge.provider", fix=fix)
+            raise FieldError(problem, field="judge.provider", fix=fix)
         return self
 
     @property

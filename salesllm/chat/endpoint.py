@@ -181,6 +181,7 @@ def _parse(text: str) -> Reply:
     content = choice["message"].get("content") or ""
     if not isinstance(content, str):
         raise TypeError("content is no text")
+    content.encode()  # raises ValueError on half of a surrogate pair, which no file can hold
     usage = value.get("usage") or {}
     return Reply(
         content,

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from salesllm.chat.base import Chat
 from salesllm.dialogue import NonBlank
-from salesllm.errors import InputError
+from salesllm.errors import FieldError, InputError
 from salesllm.files import read_json
 from salesllm.recipe import Recipe
 from salesllm.scenarios.scripts import ScriptStyle
@@ -55,18 +55,22 @@ class ChatSpec(Recipe):
             return None
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is not an http(s) address")
+            fix = "Write http://host:port/v1, or https"
+            raise FieldError(f"{value!r} is not an http(s) address", fix=fix)
         if parts.username or parts.password or parts.query:
-            raise ValueError("put no credentials in an address; name their variable: api_key_env")
+            fix = "Put the key in an environment variable and name it in api_key_env"
+            raise FieldError("an address holds no credentials", fix=fix)
         return value
 
     @model_validator(mode="after")
     def _fits_the_provider(self) -> ChatSpec:
         if (self.provider == "endpoint") != (self.base_url is not None):
-            has = "needs a" if self.provider == "endpoint" else "has no"
-            raise ValueError(f"base_url: provider {self.provider!r} {has} base_url")
+            has, do = ("needs a", "Add") if self.provider == "endpoint" else ("has no", "Remove")
+            problem = f"provider {self.provider!r} {has} base_url"
+            raise FieldError(problem, field="base_url", fix=f"{do} it, or change the provider")
         if self.provider == "scripted" and self.model not in ("salesperson", "customer"):
-            raise ValueError("model: a scripted speaker is `salesperson` or `customer`")
+            fix = "Write salesperson or customer"
+            raise FieldError(f"there is no scripted {self.model!r}", field="model", fix=fix)
         return self
 
     @property

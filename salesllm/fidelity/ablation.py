@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from salesllm.chat.providers import CUSTOMER_CARD, ChatSpec
 from salesllm.dialogue import Dialogue, Language, NonBlank, Speaker, read_dialogues
-from salesllm.errors import InputError
+from salesllm.errors import FieldError, InputError
 from salesllm.fidelity.inversion import CustomerTurn, DetectorReport, SpeakerDetector
 from salesllm.fidelity.predict import Prediction, SystemPrompt, Target
 from salesllm.fidelity.similarity import (
@@ -131,11 +131,11 @@ class AblationRecipe(Recipe):
         twice = [name for name, count in Counter([*names, PEOPLE]).items() if count > 1]
         if twice:
             problem = f"the name {twice[0]!r} is taken"
-            raise InputError(problem, field="customers", fix="Give each customer its own name")
+            raise FieldError(problem, field="customers", fix="Give each customer its own name")
         for simulated in self.simulated:
             if simulated.customer not in names:
                 problem = f"there is no customer {simulated.customer!r}"
-                raise InputError(problem, field="simulated", fix=f"Name one of {', '.join(names)}")
+                raise FieldError(problem, field="simulated", fix=f"Name one of {', '.join(names)}")
         return self
 
 

@@ -17,6 +17,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from logging import ERROR, getLogger
 from typing import Any
 
 import numpy as np
@@ -97,11 +98,14 @@ class Embedder:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # of loading weights: the display is the caller's
+        # It warns of a model that is not there before it raises, and one message is enough.
+        getLogger("sentence_transformers.util.file_io").setLevel(ERROR)
         try:
             self._model = SentenceTransformer(model, device=device)
         except (OSError, ValueError) as error:
+            first = str(error).splitlines()[0].rstrip(".")
             raise InputError(
-                f"cannot load the sentence encoder {model!r}: {str(error).splitlines()[0]}",
+                f"cannot load the sentence encoder {model!r}: {first}",
                 field="embedding_model",
                 fix="Give a folder or a Hub id, or leave it out to go without the cosine",
             ) from None

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from salesllm.dialogue import Dialogue, Language, Speaker, Turn, strip_end
+from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def encode_ending(
     pieces: list[tuple[list[int], list[int]]] = []
     for turn in turns:
         tag = tokenizer.encode(tags[turn.speaker], add_special_tokens=False)
-        said = strip_end(turn.text)[0].strip()
+        said = turn.text.strip()
         text = tokenizer.encode(f" {said}\n", add_special_tokens=False)
         pieces.append((tag, text))
     budget = settings.max_tokens - 2

@@ -11,7 +11,7 @@ from typing import Any
 
 from salesllm.dialogue import Speaker
 from salesllm.errors import InputError
-from salesllm.recipe import read_yaml, unknown_key
+from salesllm.recipe import SHELL, read_yaml, unknown_key
 from salesllm.training.rows import View
 
 
@@ -130,6 +130,20 @@ def _check_numbers(arguments: object) -> None:
                 raise InputError(f"{value} is too small", field=name, fix=f"Write {wanted}")
 
 
+def _check_trackers(arguments: object) -> None:
+    from transformers.integrations import get_available_reporting_integrations
+    from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+
+    for name in getattr(arguments, "report_to", ()):
+        if name not in INTEGRATION_TO_CALLBACK:
+            fix = f"Write none or {' or '.join(INTEGRATION_TO_CALLBACK)}"
+            raise InputError(f"unknown value {name!r}", field="report_to", fix=fix)
+        # `flyte` is the one that transformers never lists as available.
+        if name != "flyte" and name not in get_available_reporting_integrations():
+            fix = f"Install {name}, or write none"
+            raise InputError(f"{name} is not installed", field="report_to", fix=fix)
+
+
 METRICS = ("loss", "accuracy", "f1")
 """What an intent scorer's validation reports."""
 
@@ -153,6 +167,7 @@ def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tu
     known = {f.name for cls in types for f in fields(cls)}
     path: Path | None = None
     lines: dict[str, int] = {}
+    given: set[str] = set()
     if "--config" in arguments:
         position = arguments.index("--config") + 1
         if position == len(arguments):
@@ -165,8 +180,9 @@ def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tu
     for word in arguments:
         name = word.removeprefix("--").partition("=")[0].replace("-", "_")
         if word.startswith("--") and name.removeprefix("no_") not in {*known, "help", "config"}:
-            raise unknown_key(name, known, "the command line", None)
-        lines.pop(name, None)  # given on the command line, so no line of the file is to blame
+            raise unknown_key(name, known, SHELL, None)
+        if word.startswith("--"):
+            given |= {name, name.removeprefix("no_")}
     parser = TrlParser(list(types))
     parser.error = _argument_error
     try:
@@ -175,11 +191,11 @@ def parse_recipe(types: Sequence[type], argv: Sequence[str] | None = None) -> tu
             raise InputError("is missing", field="model_name_or_path", fix=_GIVE)
         for part in parts:
             _check_numbers(part)
+            _check_trackers(part)
     except InputError as error:
-        line = lines.get(error.field or "")
-        raise InputError(
-            error.problem, path=path, line=line, field=error.field, fix=error.fix
-        ) from None
+        if error.field in given:
+            raise error.at(SHELL) from None
+        raise error.at(path, lines.get(error.field or "")) from None
     except (TypeError, ValueError) as error:
         raise InputError(str(error).splitlines()[0].rstrip("."), path=path) from None
     return parts

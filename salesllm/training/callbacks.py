@@ -68,7 +68,8 @@ class ShowProgress(TrainerCallback):
             self._said = time.monotonic()
             seconds = self._said - self._began
             step = f"{self.name}: step {state.global_step}/{state.max_steps}"
-            print(f"{step}, {self._now()}, {seconds:.0f} s", file=sys.stderr, flush=True)
+            parts = filter(None, (step, self._now(), f"{seconds:.0f} s"))
+            print(", ".join(parts), file=sys.stderr, flush=True)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self._bar is not None:

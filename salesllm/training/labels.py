@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import os
+import sys
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from salesllm.dialogue import Dialogue, validation_error
+from salesllm.dialogue import Dialogue, dialogue_error
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl
 
@@ -39,7 +41,7 @@ def read_labelled(
         try:
             record = LabelledDialogue.model_validate(value)
         except ValidationError as error:
-            raise validation_error(error, path, number) from None
+            raise dialogue_error(error, path, number) from None
         if labels is not None and record.label not in labels:
             fix = f"Use {', '.join(labels)}, or another schema"
             raise InputError(f"label {record.label!r} is not in the schema", path=path, line=number,
@@ -50,6 +52,25 @@ def read_labelled(
                              fix="Keep one language a file")  # fmt: skip
         result.append(record)
     return result
+
+
+def check_labels(
+    records: Sequence[LabelledDialogue], labels: Collection[str], source: str | Path
+) -> None:
+    """Says on stderr which labels no training record has.
+
+    Raises:
+        InputError: Fewer than two labels occur: there is nothing to tell apart.
+    """
+    found = {record.label for record in records}
+    if not (missing := [label for label in labels if label not in found]):
+        return
+    problem = f"no training record has the label {' or '.join(missing)}"
+    if len(found) < 2:
+        fix = "Add records of another label: a scorer learns to tell at least two apart"
+        raise InputError(problem, path=source, field="label", fix=fix)
+    if os.environ.get("RANK", "0") == "0":
+        print(f"warning: {source}: {problem}; the scorer cannot learn it", file=sys.stderr)
 
 
 def label_outcomes(dialogues: Iterable[Dialogue]) -> list[LabelledDialogue]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from salesllm.training.rows import View
 from salesllm.training.template import install, render_ids
 
 if TYPE_CHECKING:
+    from peft import PeftConfig
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainingArguments
     from trl import ModelConfig
 
@@ -121,6 +124,37 @@ def load_model(arguments: ModelConfig, *, trainable: bool = True) -> PreTrainedM
     except (OSError, ValueError) as error:
         raise cannot_load("model", source, error, "model_name_or_path") from None
     return model
+
+
+def adapter_of(arguments: ModelConfig, model: PreTrainedModel) -> PeftConfig | None:
+    """The new adapter that the arguments ask for, tried on a copy of the model without weights.
+
+    Raises:
+        InputError: It does not fit the model.
+    """
+    import torch
+    from peft import get_peft_model
+    from transformers import AutoModelForCausalLM
+    from trl import get_peft_config
+
+    try:
+        config = get_peft_config(arguments)
+        if config is None:
+            return None
+        named = config.target_modules
+        if isinstance(named, str) and named.isidentifier():  # TRL unpacks a list of one, which
+            config.target_modules = {named}  # PEFT then takes for a pattern of the whole name
+        with torch.device("meta"):
+            get_peft_model(AutoModelForCausalLM.from_config(model.config), deepcopy(config))
+    except (TypeError, ValueError, re.error) as error:
+        first = str(error).splitlines()[0].split(". ")[0].rstrip(".")
+        field, fix = None, "Correct the recipe's lora_ keys"
+        if "target" in first.lower():
+            field = "lora_target_modules"
+            fix = "Name linear layers of the model, such as q_proj v_proj, or write all-linear"
+        problem = f"the adapter does not fit the model: {first}"
+        raise InputError(problem, path=arguments.model_name_or_path, field=field, fix=fix) from None
+    return config
 
 
 def load_encoder_tokenizer(

@@ -20,6 +20,7 @@ from pydantic import Field, model_validator
 from salesllm.chat.base import Reply, Sampling
 from salesllm.chat.providers import ChatSpec
 from salesllm.dialogue import Dialogue, Language, Message, strip_end
+from salesllm.errors import FieldError
 from salesllm.recipe import Recipe
 from salesllm.scenario import Scenario, find_scenario
 from salesllm.training.rows import Preference, View, preference_messages
@@ -64,9 +65,12 @@ class PairRecipe(Recipe):
     @model_validator(mode="after")
     def _can_pair(self) -> PairRecipe:
         if self.customer.provider != "local":
-            raise ValueError("customer: pairs come from a local checkpoint, the one DPO starts at")
+            problem = "pairs come from a local checkpoint, the one DPO starts at"
+            fix = "Write provider: local and the checkpoint's folder as model"
+            raise FieldError(problem, field="customer.provider", fix=fix)
         if self.chosen == "best" and self.candidates < 2:
-            raise ValueError("candidates: a best and a worst answer need at least 2")
+            problem = "a best and a worst answer need at least 2 candidates"
+            raise FieldError(problem, field="candidates", fix="Write at least 2")
         return self
 
 

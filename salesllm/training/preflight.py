@@ -27,7 +27,7 @@ from salesllm.training.arguments import (
     parse_recipe,
 )
 from salesllm.training.data import hold_out, read_unseen
-from salesllm.training.labels import read_labelled
+from salesllm.training.labels import check_labels, read_labelled
 from salesllm.training.rows import fitting, preview_mask, read_preferences, sft_rows
 from salesllm.training.run import SUMMARY, last_checkpoint
 from salesllm.training.template import IGNORE
@@ -181,6 +181,7 @@ def _intent(argv: Sequence[str]) -> tuple[PreTrainedTokenizerBase, Rows, Figures
         return list(read_labelled(path, labels, data.language))
 
     train, evaluation = hold_out(read, data, seed=args.seed)
+    check_labels(train, labels, data.train_file)
     seen = [*train, *evaluation]
     test = read_unseen(read, data.test_file, seen, "test_file") if data.test_file else []
     source, revision = str(model.model_name_or_path), model.model_revision

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from salesllm.dialogue import Dialogue, Message, Speaker
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl
+from salesllm.recipe import unknown_key
 from salesllm.scenario import Scenario, find_scenario
 from salesllm.scenarios.scripts import ScriptStyle, system_prompt
 from salesllm.training.template import IGNORE, render_text, render_with_labels
@@ -179,7 +181,8 @@ def read_preferences(path: str | Path) -> list[Preference]:
 
     Raises:
         InputError: Names line and field of the first bad row: sides that are equal, prompts that
-            differ, a reply that is not the customer's (`assistant`), an empty text.
+            differ, a reply that is not the customer's (`assistant`), an empty text, a key that is
+            almost one of the three. Any other key goes along.
     """
     return [_preference(value, path, number) for number, value in read_jsonl(path)]
 
@@ -188,8 +191,12 @@ def _preference(value: Mapping[str, Any], path: str | Path, line: int) -> Prefer
     def error(problem: str, name: str, fix: str) -> InputError:
         return InputError(problem, path=path, line=line, field=name, fix=fix)
 
+    names = ("prompt", "chosen", "rejected")
+    for key in value:
+        if key not in names and difflib.get_close_matches(key, names, cutoff=0.85):
+            raise unknown_key(key, names, path, line)
     sides: dict[str, list[Message]] = {}
-    for name in ("prompt", "chosen", "rejected"):
+    for name in names:
         if name not in value:
             if name == "prompt":
                 continue

@@ -90,6 +90,14 @@ def test_passing_trouble_is_tried_again_and_lasting_trouble_given_up(
     assert len(loopback.requests) == 5
 
 
+def test_a_reply_that_no_file_can_hold_is_no_reply(loopback: Loopback) -> None:
+    loopback.reply = lambda body: "half of \ud83d"
+    with pytest.raises(EndpointError, match="the answer is no chat completion"):
+        ask(impatient(loopback, retries=1))
+    loopback.reply = lambda body: "all of \N{FACE WITH TEARS OF JOY}"
+    assert ask(impatient(loopback)).text == "all of 😂"
+
+
 def test_retry_after_is_waited_for(loopback: Loopback) -> None:
     loopback.faults = deque([Fault(status=429, retry_after="0.4")])
     before = time.monotonic()

@@ -67,6 +67,9 @@ def test_what_it_cannot_start_from_is_named(world: World, sft: Path, tmp_path: P
     refused(key, "field `betta`: unknown key. Did you mean `beta`")
     beta = call("dpo", DPO, *dpo_options(world, out, sft), "--beta", -1)
     refused(beta, "field `beta`: -1.0 is too small. Write a number above 0")
+    lora = ("--use_peft", "true", "--lora_target_modules", "nope_proj")
+    adapter = call("dpo", DPO, *dpo_options(world, out, sft), *lora)
+    refused(adapter, "field `lora_target_modules`: the adapter does not fit the model", "nope_proj")
     pairs = world["pairs.jsonl"]
     seen = call("dpo", DPO, *dpo_options(world, out, sft), "--eval_file", pairs)
     refused(seen, f"{pairs}:1: field `eval_file`: the content of this record is also in")

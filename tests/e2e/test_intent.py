@@ -46,10 +46,14 @@ def test_bad_rows_are_named(world: World, tmp_path: Path) -> None:
     bad({"label": "A"}, "`label`: label 'A' is not", file="--eval_file")
     bad({"language": "zh"}, "`language`: the record is zh, the scorer en", "Keep one language")
     bad({"turns": rows[0]["turns"][:1]}, "`turns`: only the customer speaks", "Remove")
+    write_jsonl(path, [row for row in rows if row["label"] == "buy"])
+    outcome = call("intent", INTENT, *intent_options(world, out), "--train_file", path)
+    refused(outcome, f"{path}: field `label`: no training record has the label not. Add records")
+    assert not out.exists()
     unlabelled = {k: v for k, v in rows[0].items() if k != "label"}
     write_jsonl(path, [unlabelled])
     outcome = call("intent", INTENT, *intent_options(world, out), "--train_file", path)
-    refused(outcome, f"{path}:1: field `label`: field required. Add the field")
+    refused(outcome, f"{path}:1: field `label`: is missing. Add the field")
 
 
 def test_bad_settings_are_named(world: World, tmp_path: Path) -> None:

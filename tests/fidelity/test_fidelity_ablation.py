@@ -209,7 +209,7 @@ def test_a_finished_run_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
     [
         ({"custommers": []}, r"custommers.*Did you mean `customers`"),
         ({"customers": []}, "customers"),
-        ({"customers": [CUSTOMER, CUSTOMER]}, "'mine' is taken"),
+        ({"customers": [CUSTOMER, CUSTOMER]}, "^r.yaml: field `customers`: .*'mine' is taken"),
         ({"customers": [CUSTOMER | {"name": "people"}]}, "'people' is taken"),
         ({"simulated": [{"customer": "other", "path": "x"}]}, "no customer 'other'"),
         ({"max_turns": 0}, "max_turns"),

@@ -105,9 +105,16 @@ def test_mean_and_standard_deviation() -> None:
     assert mean_sd([]) == {"mean": None, "sd": None, "n": 0}
 
 
-def test_an_encoder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"embedding_model.*leave it out"):
-        Embedder(str(tmp_path / "absent"))
+def test_an_encoder_that_is_not_there_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for model in (str(tmp_path / "absent"), "/nope"):
+        with caplog.at_level("WARNING"), pytest.raises(InputError) as error:
+            Embedder(model)
+        assert "`embedding_model`: cannot load the sentence encoder" in str(error.value)
+        assert "leave it out" in str(error.value)
+        assert ".." not in str(error.value)
+    assert not caplog.records
 
 
 def test_cosine_of_a_real_encoder() -> None:

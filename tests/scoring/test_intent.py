@@ -44,13 +44,13 @@ EN = _dialogue(
     ("s", "Good morning! This kettle boils a litre in two minutes."),
     ("c", "is it loud?"),
     ("s", "Hardly, and today it is ten dollars off."),
-    ("c", "ok I'll take it [END]"),
+    ("c", "ok I'll take it"),
 )
 ZH = _dialogue(
     "zh",
     ("c", "这款理财保本吗"),
     ("s", "这是稳健型产品，历史上没有亏过，您看要不要先买一万？"),
-    ("c", "不保本就算了 [END]"),
+    ("c", "不保本就算了"),
 )
 WHOLE = {
     "en": "salesperson: Good morning! This kettle boils a litre in two minutes.\n"

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import dialogues, preferences
+from jobs import dialogues, labelled, preferences
 
 from salesllm.dialogue import Dialogue, read_dialogues, write_dialogues
 from salesllm.errors import InputError
 from salesllm.files import write_jsonl
 from salesllm.training.arguments import RunArguments
 from salesllm.training.data import content, hold_out, read_unseen
+from salesllm.training.labels import check_labels
 from salesllm.training.rows import read_preferences
 
 
@@ -60,3 +61,25 @@ def test_a_held_out_share_repeats_nothing(tmp_path: Path, seed: int) -> None:
     write_dialogues(path, [once[0], _renamed(once[0])])
     with pytest.raises(InputError, match="every record drawn for validation"):
         hold_out(read_dialogues, RunArguments(str(path), eval_share=0.4), seed=seed)
+
+
+def test_a_scorer_needs_two_labels_to_tell_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = labelled(8)
+    buyers = [row for row in rows if row.label == "buy"]
+    with pytest.raises(InputError) as error:
+        check_labels(buyers, ["not", "buy"], "t.jsonl")
+    assert str(error.value).startswith(
+        "t.jsonl: field `label`: no training record has the label not. Add records of another"
+    )
+    check_labels(rows, ["not", "buy"], "t.jsonl")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_rare_label_that_is_missing_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = ["A", "B", "C", "X", "F"]
+    rows = [row.model_copy(update={"label": "AB"[i % 2]}) for i, row in enumerate(labelled(8))]
+    check_labels(rows, schema, "t.jsonl")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: t.jsonl: no training record has the label C or X or F")
+    with pytest.raises(InputError, match="the label B or C or X or F"):
+        check_labels(rows[::2], schema, "t.jsonl")

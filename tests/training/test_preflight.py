@@ -73,7 +73,11 @@ def test_an_intent_recipe_is_checked_as_in_training(
 ) -> None:
     rows, absent = tmp_path / "rows.jsonl", tmp_path / "absent"
     write_dialogues(
-        rows, [LabelledDialogue(**dialogue(i).model_dump(), label="not") for i in range(9)]
+        rows,
+        [
+            LabelledDialogue(**dialogue(i).model_dump(), label=("not", "buy")[i % 2])
+            for i in range(9)
+        ],
     )
     words = [
         "preflight",

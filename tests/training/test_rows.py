@@ -115,6 +115,14 @@ def test_a_pair_reads_as_in_sft(tokenizer: PreTrainedTokenizerBase, reply: str) 
         assert row[side].endswith("<|im_end|>")
 
 
+def test_a_pair_may_differ_in_how_the_dialogue_ends_and_bear_other_fields(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    ends = Preference(PROMPT, "no thanks [END]", "no thanks")
+    row = preference_messages(ends, dialogue_id="d", turn=3, prompt_version="v1", score_chosen=1.0)
+    path.write_text(json.dumps(row))
+    assert read_preferences(path) == [ends]
+
+
 def _pair(**changes: Any) -> dict[str, Any]:
     return preference_messages(GOOD) | changes
 
@@ -135,6 +143,9 @@ def _reply(text: str, role: str = "assistant") -> list[Message]:
         (_pair(chosen="hm"), "`chosen`: is not a list of messages"),
         ({"chosen": _reply("a"), "rejected": _reply("b")}, "`prompt`: there is no prompt"),
         ({"prompt": PROMPT, "chosen": _reply("a")}, "`rejected`: is missing"),
+        (_pair(promt=3), "`promt`: unknown key. Did you mean `prompt`"),
+        (_pair(rejectd=[]), "`rejectd`: unknown key. Did you mean `rejected`"),
+        (_pair(chosen=_reply("a\ud800b")), "`chosen.0.content`: has half of a surrogate pair"),
     ],
 )
 def test_a_bad_pair_is_named(tmp_path: Path, row: dict[str, Any], named: str) -> None:
