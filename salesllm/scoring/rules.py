@@ -32,14 +32,31 @@ class Kind(StrEnum):
 
 _DAY = r"(today|tonight|tomorrow|(mon|tues|wednes|thurs|fri|satur|sun)day|next week)"
 _ZH_DAY = r"(今天|今晚|明天|后天|周[一二三四五六日末]|星期[一二三四五六日天]|下周|[上下]午)"
+_WILL = r"\b(i'?ll|i will|we'll|we will)( just)?"
+_WONT = r"((do|will|would) not|don'?t|won'?t|wouldn't|(will|would|'ll|'d) never)( really)?"
+_IT = (
+    r"(it|one|two|both|them|this|that|these|yours?|the (?!other))"
+    r"(?! (into|as|up with|under|from|more|look|(minute|hour|day|week)s?)\b)"
+)
+_ELSEWHERE = (
+    r"\b(elsewhere|some(where|one|body) else|competitors?|from amazon|"
+    r"(an|the )?other (shop|store|seller|dealer|place|company|site))\b"
+)
+_ZH_COUNT = r"([这那一两二三四五\d]+[个份台款套件单张箱盒瓶双把本只部辆条]|个|份)"
+_ZH_END = r"[吧把啊呀哈啦哦了]*$"  # so that "买了" does not match in "买了也没用"
+_ZH_BUY = r"(买|要|办|投|弄|签|订|定|拍|下单)"
+_ZH_ELSEWHERE = r"(别家|别人家|别的(地方|店|平台)|其[他它](家|店|地方|平台))"
 
 # Looked for in one clause at a time, in lower case and with straight apostrophes.
 _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
     "en": {
         Kind.COMMITMENT: (
-            r"\b(i'll|i will|we'll|we will|i want to|i'd like to) (just )?(take|buy|order)\b",
-            r"\bi'll (have|get|do|try|go for|go with) (it|one|the (?!other)|this|that|yours?)\b",
-            r"\bi'll (sign up|apply|pay|order|open (it|one))\b",
+            _WILL + r" (take|have|get|do|try|go for|go with) " + _IT,
+            _WILL + r" (buy|order|sign up|apply|pay|open (it|one))\b",
+            r"\b(i (do )?want|i'd like) to (buy|order|take " + _IT + ")",
+            r"\b(i'?m|i am|we're|we are) (buying|taking|ordering) " + _IT,
+            r"\b(i|we)('ve)? just (paid|signed up|placed (the|my|an) order)$",
+            r"\b(charge my card|take my money)\b",
             r"^(yes |ok |okay |fine )*(i want it|do it|set (it|me) up)( for me| please)?$",
             r"\b(add it to my|start (on )?the) (order|basket|cart|paperwork)\b",
             r"\b(i'm|we're) (going|happy to go) (ahead|with (it|this|that|yours?))\b",
@@ -51,7 +68,7 @@ _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
             r"^((ok|okay|alright|it's a) )?deal$",
             r"\byou('ve)? (sold|convinced) me\b",
             r"\bi'm (in|sold)$",
-            r"\b(buying|ordering) (it|one|this) (now|today|then)\b",
+            r"^(buying|ordering) (it|one|this) (now|today|then)\b",
             r"\bi agree to (buy|take|sign)\b",
         ),
         Kind.NEXT_STEP: (
@@ -85,21 +102,27 @@ _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
             r"\b(you're right|good point)\b",
         ),
         Kind.REFUSAL: (
-            r"\bno thank(s| you)\b",
+            r"\bno (thank(s| you)|thx|deal|way)\b",
             r"\bnot (really |at all )?interested\b",
-            r"(?<!thinks )(?<!says )\b(i|we) (really )?(don't|do not|won't|wouldn't) (really )?"
-            r"(need|want|buy|take|be buying)\b( (it|one|that|this|any)\b|$)",
-            r"\b(i'm|we're) not (buying|taking|going to (buy|take|sign|order))\b",
+            r"(?<!thinks )(?<!says )(?<!said )(^|\b(i|we) ?(really )?)" + _WONT + " "
+            r"(need|want|buy|take|order|be (buying|taking))\b( (it|one|that|this|any)\b|$)",
+            "(" + _WILL + r"|\brather) (buy|get|have|order|take)\b.* " + _ELSEWHERE,
+            r"\b(i|we)('ve)? (already )?(bought|ordered|got)\b.* " + _ELSEWHERE,
+            r"\b(i'?m|i am|we're|we are) (not|never) "
+            r"(buying|taking|going to (buy|take|sign|order))\b",
             r"\bnot buying\b",
-            r"\b(don't think|doubt) (i|we) (really )?(need|want) (it|one|that|this)\b",
+            r"\b(don'?t think|doubt) (i|we) (really )?(need|want) (it|one|that|this)\b",
+            r"\bdon'?t think (i|we)('ll| will) (buy|take|get|order|need|want)\b",
             r"\b(not what i'm|doesn't suit|not worth it|rather (not|stick with))\b",
-            r"\bi'?(ll|d rather)? pass\b",
+            r"\b(i'?(ll|d rather)?|i will|hard) pass\b",
+            r"\b(i refuse$|count me out\b|(not a|no) chance$)",
+            r"^(oh |just )*(go away|get lost|(piss|fuck|bugger) off|shut up)\b",
+            r"^((what|this is|it's) )?(an? )?waste of (my |your |our )?time\b",
             r"\bdecided against\b",
             r"\b(i said|it's a|i'm going to say|have to say) no\b",
             r"\bforget it\b",
             r"\bnot for (me|us)\b",
-            r"\bno way\b",
-            r"\b(don't|do not) (call|bother|contact) me\b",
+            r"\b(don'?t|do not) ((call|bother|contact) me\b|(call|ask|text|message)( again|$))",
             r"\b(stop (calling|wasting)|leave me alone|take me off)\b",
             r"\bhanging up\b",
             r"\bcan't afford (it|that|this)\b",
@@ -114,18 +137,22 @@ _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
     },
     "zh": {
         Kind.COMMITMENT: (
-            r"(^|我|那|行|好|就)(要|买|定|订|拍)了(?!解|吗|没|后)",
-            r"^(我|就|那)*(要|来)(一?[个份台款套件]|$)",
-            r"(?<!不)(?<!没)(下单|成交)(了|吧|$)",
-            r"(那|好|行)就?(要|买|办|定|开)(一?[个份台款套件]|了|吧)",
-            r"就(要|选|定|它|他)?(这|它|你们?家)[个款份台套种]?(了|吧|$)",
-            r"(帮|给|替)我(办|弄|开|订|下单|安排|留|来)",
-            r"(就)?这么定",
+            r"(^|我|那|行|好|就)((要|买|定|订|拍|拿下)了)+" + _ZH_END,
+            r"^[我就那好行成直接呀]*(要|买它?|办|签(合同)?|订|定)" + _ZH_END,
+            r"(^|我|就|行|好|那)(要|来|买|订|定|拿)" + _ZH_COUNT + "(.{1,4}的)?" + _ZH_END,
+            r"(?<![不没再])(下单|成交|拿下|付款了)" + _ZH_END,
+            r"(那|好|行)就?(要|买|办|定|开)" + f"({_ZH_COUNT}|了|吧)" + _ZH_END,
+            r"就(要|选|定|它|他)?(这|它|你们?家)[个款份台套种]?" + _ZH_END,
+            r"(帮|给|替)我(办|弄|开|定|订|下单|安排|留|来|拿)(上|好|一下|(个|一个)?户|手续|"
+            + _ZH_COUNT + ")?" + _ZH_END,
+            r"算我一[个份]",
+            r"^安排(上|一下)?" + _ZH_END,
+            r"(就)?这么(定|办)" + _ZH_END,
             r"定下来",
-            r"^(好的?|行|嗯)*我(同意|签|办|买)(了|吧|$)",
-            r"决定(买|要|办|签)",
-            r"(现在|这就|马上|今天|今晚)[就去来]*(付|买|办|弄|签|下单|开户|申请)",
-            r"^(那)?(办|买|签)(了)?吧$",
+            r"^(好的?|行|嗯)*我(同意|签|办|买)" + _ZH_END,
+            r"决定(买|要|办|签|入手)",
+            r"(现在|这就|马上|今天|今晚)[就去来]*(付款?|买|办|弄|签|下单|开户|申请)"
+            + f"({_ZH_COUNT}|它)?" + _ZH_END,
         ),
         Kind.NEXT_STEP: (
             r"加.{0,3}微信",
@@ -155,21 +182,24 @@ _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
         ),
         Kind.REFUSAL: (
             r"(不|没)需要",
-            r"不用了",
-            r"不要(了|$)",
+            r"不(用|必|劳)了|^不了(?!解)|^免了吧?$",
+            r"(?<!不是)不要(了|这个?$|$)",
             r"没(什么)?兴趣|不感兴趣",
-            r"不(想|打算|会|准备)(买|要|办|投|弄)",
-            r"不(买|办|弄|定|签)(了|$)",
+            r"(?<!不是)不(想|打算|会|准备|愿意|同意)" + _ZH_BUY,
+            r"(?<!不是)不(买|办|弄|定|签)(了|$)",
             r"不(太)?(合适|适合我)",
             r"不考虑",
+            r"^(我|也|真)*用不[着上到]了?$|对我没.{0,2}用",
+            r"(买|办|签|订|定|拍|下单)了?" + _ZH_ELSEWHERE,
+            r"[在去找到从](京东|淘宝|拼多多|" + _ZH_ELSEWHERE + ")" + _ZH_BUY + "(?![过的])",
             r"^[啊哎唉嗯]*(还是|那就?|今天就)?算了(吧)?$",
-            r"别(再)?(打|推销|烦|说|忽悠)",
+            r"别(再)?(打(?!折)|推销|烦|说了|忽悠|发了|联系)|(别|不要)(给|帮)我" + _ZH_BUY,
+            r"^(滚($|[吧啊开蛋远出])|拉倒|闭嘴|骗子(吧|$)|神经病|烦死[了人]|你?有病[吧啊])",
+            r"^(没门$|休想|想都别想|我?拒绝)",
             r"(先|我)?挂了",
             r"不聊了",
             r"^(我觉得)?没(这个)?必要",
-            r"定别家",
-            r"买不起",
-            r"不了不了",
+            r"买不起|^我?没那?个?闲?钱了?$",
         ),
         Kind.WITHDRAWAL: (
             r"改(了)?主意",
@@ -197,12 +227,39 @@ _CLOSING_QUESTION: dict[Language, tuple[str, ...]] = {
 # What is only imagined is no commitment: "if it were cheaper, I'd take it".
 _HYPOTHETICAL: dict[Language, str] = {
     "en": r"\b(if|unless|maybe|might|would have|and (i|we)('ll| will))\b",
-    "zh": r"如果|要是|假如|除非|的话|便宜.{0,6}(就|我)|说不定|(?<!那)我就(要|买|定|办|下单)",
+    "zh": r"如果|要是|假如|除非|的话|便宜.{0,6}(就|我)|说不定|(?<=.)(?<!那)我就(要|买|定|办|下单)",
 }
-# Not now is not no: it ends nothing.
+# Nor is what is denied, doubted, past, put off or somebody else's: "I'm not sure I'll take it".
+_NOT_MEANT: dict[Language, str] = {
+    "en": r"(?<!why )\bnot\b|n't\b|\b(dont|cant|wont|never|doubt|whether|before|until|when|once|"
+    r"only (after|if)|he|she|they|everyone|everybody|people|says?|said|told)\b",
+    "zh": r"[不没别]((是|要|会|想|敢|能|给|帮|打算|确定|知道|决定|说).{0,4})?"
+    + _ZH_BUY
+    + r"|(?<![给帮其])([他她谁]|同事|朋友|邻居|别人|人家|觉得|以为).{0,4}"
+    + _ZH_BUY
+    + r"|以前|之前|去年|上次",
+}
+# People leave the question mark out.
+_QUESTION: dict[Language, str] = {
+    "en": r"\?$|^(so |and )?((should|would|could|can|did|does|will|am|is|are) "
+    r"(i|you|we|they|he|she|it|this|that|there)|do (i|you|we|they)|why|who|how)\b",
+    "zh": r"\?$|.[吗嘛没不]$|(?<!不)([要买行办签会想能是])不\1",
+}
+# What may answer any question says something of the purchase only as the customer's last word.
+_BARE: dict[Language, dict[Kind, str]] = {
+    "en": {
+        Kind.COMMITMENT: r"(yes|yeah|yep|ok|okay|sure) please|please do",
+        Kind.REFUSAL: r"((oh|well|sorry|god|hell) )*(no|nope|nah|never|(absolutely|certainly|of "
+        r"course) not)( (no|nope|never|sorry|bye|goodbye))*",
+    },
+    "zh": {
+        Kind.REFUSAL: r"[啊哎唉嗯]*不(行|用|可能|[了啊呀吧的 ]|谢谢|(?<= )谢了|再见)*",
+    },
+}
+# Not now is not no, nor is a no with a condition: it ends nothing.
 _POSTPONED: dict[Language, str] = {
-    "en": r"\b(for now|right now|today|at the moment|yet)\b",
-    "zh": r"先|暂时|今天|最近|现在|改天",
+    "en": r"\b(for now|right now|today|at the moment|yet|if|unless)\b",
+    "zh": r"先|暂时|今天|最近|现在|改天|如果|要是|除非|的话",
 }
 
 
@@ -216,6 +273,8 @@ _KINDS = {
 }
 _CLOSING = {language: _any(phrases) for language, phrases in _CLOSING_QUESTION.items()}
 _IMAGINED = {language: re.compile(phrase) for language, phrase in _HYPOTHETICAL.items()}
+_UNMEANT = {language: re.compile(phrase) for language, phrase in _NOT_MEANT.items()}
+_ASKED = {language: re.compile(phrase) for language, phrase in _QUESTION.items()}
 _LATER = {language: re.compile(phrase) for language, phrase in _POSTPONED.items()}
 _SENTENCE_END = re.compile(r"(?<=[!?;。\n])|(?<=\.)(?!\d)")
 _CLAUSE_END: dict[Language, re.Pattern[str]] = {
@@ -228,11 +287,13 @@ _DECISIVE = (Kind.COMMITMENT, Kind.NEXT_STEP, Kind.REFUSAL, Kind.WITHDRAWAL)
 def find_evidence(turns: Sequence[Turn], language: Language) -> list[Evidence]:
     """What the customer's answers show, in their order.
 
-    A refusal after a commitment is a withdrawal. Without one, "not now" is no refusal.
+    A refusal after a commitment is a withdrawal. Without one, "not now" is no refusal. A bare "no"
+    or "yes please" counts as the last answer, where no other was decisive.
     """
     found: list[Evidence] = []
     committed = False
-    for index, text in customers_answers(turns):
+    answers = customers_answers(turns)
+    for index, text in answers:
         for kind, clause in _read(text, language):
             if kind is Kind.REFUSAL and committed:
                 kind = Kind.WITHDRAWAL
@@ -240,17 +301,31 @@ def find_evidence(turns: Sequence[Turn], language: Language) -> list[Evidence]:
                 continue
             committed = kind is Kind.COMMITMENT or (committed and kind is not Kind.WITHDRAWAL)
             found.append(Evidence(clause, index, kind))
+    if answers and not any(each.kind in _DECISIVE for each in found):
+        index, text = answers[-1]
+        words = " ".join(re.sub(r"[^\w?]", " ", _plain(text)).split())
+        found += [
+            Evidence(words, index, kind)
+            for kind, phrase in _BARE[language].items()
+            if re.fullmatch(phrase, words)
+        ]
     return found
 
 
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+
+
 def _read(text: str, language: Language) -> Iterator[tuple[Kind, str]]:
-    text = unicodedata.normalize("NFKC", text).lower().replace("’", "'").replace("no, t", "no t")
+    text = _plain(text).replace("no, t", "no t")
     for sentence in filter(None, map(str.strip, _SENTENCE_END.split(text))):
         imagined = _IMAGINED[language].search(sentence) is not None
         for part in _CLAUSE_END[language].split(sentence):
-            question, clause = part.endswith("?"), part.strip(" .!?;。")
+            part, clause = part.strip(), re.sub(r"^\s+|[\W_]+$", "", part)
             kinds = {k for k, phrases in _KINDS[language].items() if phrases.search(clause)}
-            if question:
+            if _UNMEANT[language].search(clause):
+                kinds -= {Kind.COMMITMENT}
+            if _ASKED[language].search(part):
                 kinds &= {Kind.NEXT_STEP}
             if _CLOSING[language].search(clause):
                 kinds.add(Kind.COMMITMENT)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +12,11 @@ from scenes import turns
 
 from salesllm.dialogue import Language
 from salesllm.scoring.rules import Kind, find_evidence, rate
+
+# Short answers and what the customer did, labelled by hand: language -> outcome -> answers.
+GOLDEN: dict[Language, dict[str, list[str]]] = json.loads(
+    Path(__file__).with_name("rules_golden.json").read_text(encoding="utf-8")
+)
 
 
 def kinds(answer: str, language: Language) -> list[str | None]:
@@ -80,6 +88,42 @@ def test_chinese_answers(answer: str, expected: list[Kind]) -> None:
     assert kinds(answer, "zh") == expected
 
 
+def outcome(answer: str, language: Language) -> str:
+    pitch = "It is a good one." if language == "en" else "这款不错的。"
+    score = rate(turns("hello", pitch, answer), language).score
+    assert score is not None
+    return "bought" if score >= 8 else "refused" if score <= 1 else "neither"
+
+
+@pytest.mark.parametrize(
+    ("answer", "language", "expected"),
+    [
+        (answer, language, expected)
+        for language, outcomes in GOLDEN.items()
+        for expected, answers in outcomes.items()
+        for answer in answers
+    ],
+)
+def test_golden_answers(answer: str, language: Language, expected: str) -> None:
+    assert outcome(answer, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "language"),
+    [  # refusals without a word of refusing: no evidence, so they rate as undecided
+        ("Yeah right, like I'd buy that.", "en"),  # sarcasm
+        ("Oh sure, I'll buy it when hell freezes over.", "en"),  # a condition that is none
+        ("You must be joking, bye", "en"),  # may be about the price
+        ("谁爱买谁买", "zh"),  # "whoever likes may buy it"
+        ("傻子才买", "zh"),  # "only fools buy this"
+        ("你留着自己用吧", "zh"),  # "keep it for yourself"
+        ("当我冤大头啊", "zh"),  # "do you take me for a sucker"
+    ],
+)
+def test_known_limits(answer: str, language: Language) -> None:
+    assert outcome(answer, language) == "neither"
+
+
 @pytest.mark.parametrize(
     ("answers", "language", "score"),
     [
@@ -97,6 +141,21 @@ def test_chinese_answers(answer: str, expected: list[Kind]) -> None:
         (["I'll take it.", "Tomorrow at 5 then."], "en", 10),
         (["Not interested.", "Fair enough.", "OK, I'll take it."], "en", 9),
         (["Call me tomorrow.", "No thanks.", "OK, I'll take it."], "en", 8),
+        (["Hm.", "No."], "en", 0),
+        (["No.", "And the colour?"], "en", 2),  # it answered some question
+        (["I'll take it.", "No."], "en", 8),  # nothing else, that is
+        (["Call me tomorrow.", "No."], "en", 6),
+        (["No thanks.", "Yes please"], "en", 0),
+        (["OK, I’ll take it 🙂"], "en", 8),
+        (["I won't take it if it is used"], "en", 2),
+        (["不用", "多少钱"], "zh", 2),
+        (["行，我要了", "不用了", "不"], "zh", 0),
+        (["行，我要了", "不"], "zh", 8),
+        (["那就定一个👌"], "zh", 8),
+        (["不用谢"], "zh", 2),
+        (["那我想不想买呢"], "zh", 2),
+        (["滚筒的多少钱"], "zh", 2),
+        (["不了解这个"], "zh", 2),
         (["不需要"], "zh", 0),
         (["给我妈用的", "算了"], "zh", 1),
         (["哦", "还有呢"], "zh", 2),
