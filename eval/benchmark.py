@@ -8,9 +8,11 @@ Other scenarios, another folder:
         --scenarios data/scenarios/mine.jsonl --output_dir outputs/benchmark/mine
 
 Stopped, killed or short of some dialogues? The same command continues: what is finished is never
-run again. Writes to `output_dir`: `journal.jsonl` as it goes; at the end `dialogues.jsonl`,
-`scores.jsonl` (a row a dialogue, with the evidence) and `summary.json`. The exit code is 1 when a
-speaker or the judge broke down in some dialogues.
+run again. Another `judge`, `intent` or `alpha` scores the same dialogues anew.
+
+Writes to `output_dir`: `journal.jsonl` as it goes; at the end `dialogues.jsonl`, `scores.jsonl` (a
+row a dialogue, with the evidence) and `summary.json`. The exit code is 1 when a speaker or the
+judge broke down in some dialogues.
 """
 
 from __future__ import annotations

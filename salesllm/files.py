@@ -130,3 +130,22 @@ def sha256(path: str | Path) -> str:
     """Hex digest of a file's bytes: the fingerprint that results carry of the data they used."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def require_model(source: str | Path, field: str | None = None) -> None:
+    """Refuses what is neither a folder nor, by its form, a model on the Hub.
+
+    The Hub's form is `owner/name`, which most relative paths have as well: where `owner` is a
+    folder here, a mistyped path is likelier. Nothing is looked up.
+
+    Raises:
+        InputError: It names no model.
+    """
+    owner, _, name = str(source).partition("/")
+    on_the_hub = name and "/" not in name and owner not in ("", ".", "..", "~")
+    if Path(source).is_dir() or (on_the_hub and not Path(owner).is_dir()):
+        return
+    fix = "Check the path, or give the id of a model on the Hub"
+    if on_the_hub:
+        fix = f"Check the path; `{owner}` is a folder here, so this is not looked up on the Hub"
+    raise InputError("no such folder", path=source, field=field, fix=fix)

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from salesllm.errors import InputError
-from salesllm.files import read_json, write_json, write_text
+from salesllm.files import read_json, require_model, write_json, write_text
 from salesllm.recipe import read_yaml
 from salesllm.report.figures import LANGUAGES, STAGES
 from salesllm.report.html import write_report
@@ -255,9 +255,8 @@ def run(folder: Path, embedding_model: str | None = None, scale: float = 1.0) ->
         )
     if embedding_model is not None and Path(embedding_model).exists():
         embedding_model = str(Path(embedding_model).resolve())
-    elif embedding_model is not None and embedding_model.count("/") != 1:
-        fix = "Give a sentence encoder's folder or Hub id"
-        raise InputError("no such folder", path=embedding_model, field="embedding_model", fix=fix)
+    elif embedding_model is not None:
+        require_model(embedding_model, "embedding_model")
     arguments = {"scale": scale, "embedding_model": embedding_model}
     before = _resume(folder, arguments)
     began, console = time.monotonic(), Console(stderr=True)

@@ -104,8 +104,11 @@ def _pairs(rest: Sequence[str]) -> Iterable[tuple[str, str]]:
     while items:
         word = items.pop(0)
         key, equals, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or not (equals or items):
+        if not word.startswith("--"):
             raise InputError(f"cannot read {word!r} on the command line", fix="Write --key value")
+        if not equals and (not items or items[0].startswith("--")):
+            fix = f"Write --{key} value"
+            raise InputError("it has no value", path=SHELL, field=key, fix=fix)
         yield key, value if equals else items.pop(0)
 
 

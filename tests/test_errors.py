@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from salesllm.errors import InputError, entry_point
-from salesllm.files import write_text
+from salesllm.files import require_model, write_text
 
 
 def _message(capsys: pytest.CaptureFixture[str], job: Callable[[], object]) -> str:
@@ -48,3 +48,15 @@ def test_a_fault_of_ours_keeps_its_traceback(tmp_path: Path) -> None:
 
     with pytest.raises(PermissionError):
         main()
+
+
+def test_a_mistyped_folder_is_no_model_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "outputs" / "sft").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for source in ("outputs/sft", "outputs", tmp_path / "outputs", "Qwen/Qwen3-8B"):
+        require_model(source)
+    for source in ("outputs/sfft", "sft", "./sft", "~/sft", "a/b/c", "Qwen/", tmp_path / "sft"):
+        with pytest.raises(InputError, match=r"field `model`: no such folder\. Check the path"):
+            require_model(source, "model")

@@ -68,6 +68,8 @@ def test_none_takes_back_what_the_recipe_names(tmp_path: Path) -> None:
         ),
         (["--customers.-1.name", "x"], "`customers` has no item '-1'"),
         (["--customers.first.name", "x"], "`customers` has no item 'first'"),
+        (["--rounds", "--judge", "x"], "field `rounds`: it has no value. Write --rounds value."),
+        (["--judge", "x", "--rounds"], "field `rounds`: it has no value"),
         (["--judge.model", "x"], "field `judge.model`: `judge` is 'rules', which has no keys"),
     ],
 )

@@ -1,4 +1,8 @@
-"""Runs a benchmark: simulate, judge, score, sum up. The same recipe again continues the run."""
+"""Runs a benchmark: simulate, judge, score, sum up. The same recipe again continues the run.
+
+What dialogues depend on may not change within a folder. What only scores depend on may: the
+dialogues are then scored anew, all of them, so that no summary mixes two judges.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,10 @@ import asyncio
 import gc
 import hashlib
 import itertools
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +23,10 @@ from salesllm.benchmark.journal import Cell, Journal
 from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
 from salesllm.benchmark.summary import summarise
 from salesllm.chat.base import Chat
-from salesllm.chat.providers import ChatSpec, open_chat
+from salesllm.chat.providers import ChatSpec, check_chat, open_chat
 from salesllm.dialogue import Dialogue, Language, Turn
 from salesllm.errors import InputError
-from salesllm.files import sha256, write_json, write_jsonl
+from salesllm.files import read_json, require_model, sha256, write_json, write_jsonl
 from salesllm.progress import progress
 from salesllm.prompts import load_prompt
 from salesllm.provenance import provenance
@@ -50,7 +55,8 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
         What `summary.json` holds.
 
     Raises:
-        InputError: Something the recipe names cannot be used, or `output_dir` holds another run.
+        InputError: Something the recipe names cannot be used, or `output_dir` holds another run,
+            or the finished one of this recipe.
     """
     console = console or Console()
     scenarios = {scenario.id: scenario for scenario in scenarios_of(recipe)}
@@ -62,21 +68,25 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
     ]
     _rehearse(recipe, scenarios.values())
     cast = _Cast(recipe)
-    scorers = _load_scorers(recipe, {scenario.language for scenario in scenarios.values()})
-    header = _header(recipe, scenarios.values())
+    inputs = _inputs(recipe, scenarios.values())
     out = recipe.output_dir
-    with Journal(out / JOURNAL, header, anew=recipe.overwrite) as journal:
+    if not recipe.overwrite:
+        _refuse_finished(out, inputs)
+    scorers = _load_scorers(recipe, {scenario.language for scenario in scenarios.values()})
+    with Journal(out / JOURNAL, inputs.dialogues, anew=recipe.overwrite) as journal:
         (out / SUMMARY).unlink(missing_ok=True)  # until it is there again, the run is unfinished
-        asyncio.run(_talk(recipe, cells, scenarios, cast, journal, console))
+        asyncio.run(_talk(recipe, cells, scenarios, cast, journal, inputs.selling, console))
         spoken = (_dialogue(cell, scenarios, journal) for cell in cells)
         write_jsonl(
             out / DIALOGUES,
             (d.model_dump(mode="json", exclude_defaults=True) for d in spoken if d is not None),
         )
-        rows = list(_score(recipe, cells, scenarios, journal, scorers))
+        rows = list(_score(recipe, cells, scenarios, journal, inputs.selling, scorers))
     write_jsonl(out / SCORES, rows)
     summary = summarise(recipe, rows) | {
-        "provenance": provenance(recipe=recipe.model_dump(mode="json"), **_data(header))
+        "provenance": provenance(
+            recipe=recipe.model_dump(mode="json"), **inputs.record, inputs_sha256=inputs.digest
+        )
     }
     write_json(out / SUMMARY, summary)
     return summary
@@ -103,7 +113,7 @@ class _Cast:
     def __init__(self, recipe: BenchmarkRecipe) -> None:
         self._specs = {(side, spec.name): spec for side, spec in recipe.speakers()}
         for (side, _), spec in self._specs.items():
-            _check_checkpoint(side, spec)
+            check_chat(spec, side)
         self._open: dict[tuple[str, str], Chat] = {
             key: open_chat(spec) for key, spec in self._specs.items() if spec.provider != "local"
         }
@@ -134,19 +144,13 @@ class _Cast:
                 self._open[key] = open_chat(self._specs[key])
 
 
-def _check_checkpoint(field: str, spec: ChatSpec) -> None:
-    """A mistyped folder should stop the run now, not when its turn comes hours later."""
-    could_be_on_the_hub = spec.model.count("/") == 1 and not spec.model.startswith((".", "/", "~"))
-    if spec.provider == "local" and not could_be_on_the_hub and not Path(spec.model).is_dir():
-        raise InputError("no such checkpoint", path=spec.model, field=field, fix="Check the path")
-
-
 async def _talk(
     recipe: BenchmarkRecipe,
     cells: Sequence[Cell],
     scenarios: Mapping[str, Scenario],
     cast: _Cast,
     journal: Journal,
+    selling: str,
     console: Console,
 ) -> None:
     """Brings every cell to its end, `concurrency` of them at a time."""
@@ -154,7 +158,7 @@ async def _talk(
     todo = [
         cell
         for cell in cells
-        if not journal.done("dialogue", cell) or (judged and not journal.done("selling", cell))
+        if not journal.done("dialogue", cell) or (judged and not journal.done(selling, cell))
     ]
     groups: dict[tuple[tuple[str, str], ...], list[Cell]] = {}
     for cell in todo:
@@ -172,7 +176,7 @@ async def _talk(
                 if not journal.done("dialogue", cell):
                     await _simulate(recipe, cell, scenario, cast, journal)
                 if judged and journal.done("dialogue", cell):
-                    await _judge(recipe, cell, scenarios, cast, journal)
+                    await _judge(recipe, cell, scenarios, cast, journal, selling)
                 advance(failed=not journal.done("dialogue", cell))
 
         for needed, group in groups.items():
@@ -213,6 +217,7 @@ async def _judge(
     scenarios: Mapping[str, Scenario],
     cast: _Cast,
     journal: Journal,
+    selling: str,
 ) -> None:
     dialogue = _dialogue(cell, scenarios, journal)
     assert dialogue is not None  # it is done
@@ -224,7 +229,7 @@ async def _judge(
     )
     seed = derived_seed(recipe.seed, "judge", *cell)
     rated = await rater.rate(dialogue, scenarios[cell.scenario].product, seed)
-    journal.append("selling", cell, ok=not rated.failed, rating=asdict(rated))
+    journal.append(selling, cell, ok=not rated.failed, rating=asdict(rated))
 
 
 def _dialogue(cell: Cell, scenarios: Mapping[str, Scenario], journal: Journal) -> Dialogue | None:
@@ -255,6 +260,7 @@ def _score(
     cells: Sequence[Cell],
     scenarios: Mapping[str, Scenario],
     journal: Journal,
+    selling: str,
     scorers: Mapping[Language, IntentScorer],
 ) -> Iterator[dict[str, Any]]:
     """A row a cell. What has no score says why."""
@@ -266,7 +272,8 @@ def _score(
             mine = {c: d for c, d in dialogues.items() if d and d.language == language}
             buying |= zip(mine, scorer.score(list(mine.values())), strict=True)
         for cell, dialogue in dialogues.items():
-            yield _row(recipe, cell, scenarios[cell.scenario], dialogue, buying.get(cell), journal)
+            scenario, intent = scenarios[cell.scenario], buying.get(cell)
+            yield _row(recipe, cell, scenario, dialogue, intent, journal, selling)
 
 
 def _row(
@@ -276,6 +283,7 @@ def _row(
     dialogue: Dialogue | None,
     intent: IntentScore | None,
     journal: Journal,
+    selling: str,
 ) -> dict[str, Any]:
     entry = journal.get("dialogue", cell)
     assert entry is not None  # every cell has been tried
@@ -304,7 +312,7 @@ def _row(
         if recipe.judge is None:
             rating = asdict(rules.rate(dialogue.turns, dialogue.language))
         else:
-            judged = journal.get("selling", cell)
+            judged = journal.get(selling, cell)
             assert judged is not None  # every finished dialogue has been judged
             rating = judged["rating"]
             row["usage"] = {**entry["usage"], "judge": rating["usage"]}
@@ -332,6 +340,8 @@ def _load_scorers(
     wanted = {language: path for language, path in recipe.intent.items() if language in languages}
     if not wanted:
         return {}
+    for language, path in wanted.items():
+        require_model(path, f"intent.{language}")
     try:
         from salesllm.scoring.intent import IntentScorer
 
@@ -342,35 +352,87 @@ def _load_scorers(
         raise InputError(problem, field="intent", fix=fix) from None
 
 
-def _header(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> dict[str, Any]:
-    """What must not change while a run is continued: all that a dialogue or score depends on."""
+@dataclass(frozen=True)
+class _Inputs:
+    """What a run's results depend on, in JSON values.
+
+    Attributes:
+        dialogues: What must not change while a run is continued: all that a dialogue depends on.
+        selling: The journal's kind of line for this judge's ratings: it names all that they depend
+            on, so that another judge's are not taken for them.
+        record: Fingerprints of scenarios, prompts and checkpoints, for the summary.
+        digest: SHA-256 of all that dialogues and scores depend on.
+    """
+
+    dialogues: dict[str, Any]
+    selling: str
+    record: dict[str, Any]
+    digest: str
+
+
+def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
     settings = recipe.model_dump(mode="json", exclude={"output_dir", "overwrite", "concurrency"})
     for spec in (*settings["salespeople"], *settings["customers"], settings["judge"]):
         if isinstance(spec, dict):  # how patiently an endpoint is asked changes no answer
             del spec["concurrency"], spec["timeout"]
+    rating = {key: settings.pop(key) for key in ("judge", "judge_attempts", "judge_sampling")}
+    scoring = {key: settings.pop(key) for key in ("intent", "alpha")}
     digest, languages = hashlib.sha256(), set()
     for scenario in scenarios:
         digest.update(scenario.model_dump_json().encode())
         languages.add(scenario.language)
-    names = ["customer_script", "customer_brief", "salesperson_script"]
-    names += [judge.PROMPT] if recipe.judge else []
-    prompts = [
-        load_prompt(n, language, recipe.prompts_dir)
-        for language in sorted(languages)
-        for n in names
-    ]
-    weights = [Path(spec.model) for _, spec in recipe.speakers() if spec.provider == "local"]
-    return {
+
+    def prompts(*names: str) -> dict[str, str]:
+        pairs = itertools.product(sorted(languages), names)
+        loaded = [load_prompt(name, language, recipe.prompts_dir) for language, name in pairs]
+        return {f"{prompt.language}/{prompt.name}": prompt.version for prompt in loaded}
+
+    def weights(*sides: str) -> dict[str, str]:
+        local = [(side, spec) for side, spec in recipe.speakers() if spec.provider == "local"]
+        return _weights(Path(spec.model) for side, spec in local if side in sides)
+
+    dialogues = {
         "recipe": settings,
         "scenarios_sha256": digest.hexdigest(),
-        "prompts": {f"{prompt.language}/{prompt.name}": prompt.version for prompt in prompts},
-        "checkpoints_sha256": {
-            str(file): sha256(file)
-            for folder in (*weights, *recipe.intent.values())
-            for file in sorted(folder.glob("*.safetensors"))
-        },
+        "prompts": prompts("customer_script", "customer_brief", "salesperson_script"),
+        "checkpoints_sha256": weights("salespeople", "customers"),
     }
+    rating["prompts"] = prompts(judge.PROMPT) if recipe.judge else {}
+    rating["checkpoints_sha256"] = weights("judge")
+    scoring["checkpoints_sha256"] = _weights(recipe.intent.values())
+    return _Inputs(
+        dialogues=dialogues,
+        selling=f"selling:{_digest(rating)[:16]}",
+        record={
+            "scenarios_sha256": digest.hexdigest(),
+            "prompts": dialogues["prompts"] | rating["prompts"],
+            "checkpoints_sha256": dialogues["checkpoints_sha256"]
+            | rating["checkpoints_sha256"]
+            | scoring["checkpoints_sha256"],
+        },
+        digest=_digest([dialogues, rating, scoring]),
+    )
 
 
-def _data(header: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in header.items() if key != "recipe"}
+def _weights(folders: Iterable[Path]) -> dict[str, str]:
+    files = [file for folder in folders for file in sorted(folder.glob("*.safetensors"))]
+    return {str(file): sha256(file) for file in files}
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _refuse_finished(folder: Path, inputs: _Inputs) -> None:
+    """Refuses a folder in which nothing is left to do: no dialogue, no rating, no new scoring."""
+    if not (folder / SUMMARY).exists():
+        return
+    fix = "Choose another output_dir, or pass --overwrite true"
+    if (folder / JOURNAL).exists():  # else the summary is of some other job
+        summary = read_json(folder / SUMMARY)
+        unfinished = summary["failures"] or summary["incomplete"]
+        if unfinished or summary["provenance"].get("inputs_sha256") != inputs.digest:
+            return
+        fix += ", or change judge, intent or alpha to score its dialogues anew"
+    problem = "the folder already holds a finished run"
+    raise InputError(problem, path=folder, field="output_dir", fix=fix)

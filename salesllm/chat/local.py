@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from transformers import (
+    AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
     GenerationConfig,
@@ -24,6 +25,7 @@ from transformers.utils import logging
 from salesllm.chat.base import Reply, Sampling, Usage
 from salesllm.dialogue import Message
 from salesllm.errors import InputError, cannot_load
+from salesllm.files import require_model
 from salesllm.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -86,6 +88,23 @@ class LocalChat:
         )
         self._queue: list[_Waiting] = []
         self._worker: asyncio.Task[None] | None = None
+
+    @staticmethod
+    def check(path: str | Path) -> None:
+        """Finds what would stop a checkpoint from being opened, without reading its weights.
+
+        Raises:
+            InputError: It is not there or not whole, or has no chat template or pad token.
+        """
+        _load_tokenizer(path)
+        base, _ = _base_of(path)
+        try:
+            AutoConfig.from_pretrained(base, trust_remote_code=False)
+        except (OSError, ValueError) as error:
+            raise cannot_load("model", base, error) from None
+        if Path(base).is_dir() and not any(Path(base).glob("*.safetensors")):
+            fix = "Give the folder of a finished training, or save the model as safetensors"
+            raise InputError("there are no weights in safetensors", path=base, fix=fix)
 
     def generate(self, batch: Sequence[Sequence[Message]], sampling: Sampling) -> list[Reply]:
         """Says the next message of each conversation.
@@ -268,6 +287,7 @@ def _key(seed: int | None, prompt: Sequence[int]) -> int:
 
 
 def _load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:
+    require_model(path)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
@@ -281,14 +301,19 @@ def _load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def _load_model(path: str | Path, dtype: str) -> PreTrainedModel:
-    base, is_adapter = str(path), (Path(path) / "adapter_config.json").is_file()
-    if is_adapter:
-        from peft import PeftConfig
+def _base_of(path: str | Path) -> tuple[str, bool]:
+    """Whose weights to load, and whether `path` is an adapter to put on them."""
+    if not (Path(path) / "adapter_config.json").is_file():
+        return str(path), False
+    from peft import PeftConfig
 
-        if not (Path(path) / "adapter_model.safetensors").is_file():
-            raise InputError("there is no adapter_model.safetensors", path=path)
-        base = str(PeftConfig.from_pretrained(str(path)).base_model_name_or_path)
+    if not (Path(path) / "adapter_model.safetensors").is_file():
+        raise InputError("there is no adapter_model.safetensors", path=path)
+    return str(PeftConfig.from_pretrained(str(path)).base_model_name_or_path), True
+
+
+def _load_model(path: str | Path, dtype: str) -> PreTrainedModel:
+    base, is_adapter = _base_of(path)
     options: dict[str, Any] = {
         "dtype": dtype,
         "use_safetensors": True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -11,9 +11,12 @@ from pydantic import Field, field_validator, model_validator
 from salesllm.chat.base import Chat
 from salesllm.dialogue import NonBlank
 from salesllm.errors import FieldError, InputError
-from salesllm.files import read_json
+from salesllm.files import read_json, require_model
 from salesllm.recipe import Recipe
 from salesllm.scenarios.scripts import ScriptStyle
+
+if TYPE_CHECKING:
+    from salesllm.chat.local import LocalChat
 
 CUSTOMER_CARD = "customerlm.json"
 """What a CustomerLM checkpoint says of how it was trained."""
@@ -112,16 +115,31 @@ def open_chat(spec: ChatSpec) -> Chat:
             concurrency=spec.concurrency,
             timeout=spec.timeout,
         )
-    try:
-        from salesllm.chat.local import LocalChat
-    except ImportError as error:
-        problem = f"a local checkpoint needs the package {error.name}, which is not installed"
-        fix = "Run pip install 'salesllm-trainer[eval]'"
-        raise InputError(problem, field="provider", fix=fix) from None
-    return LocalChat(
+    return _local_chat()(
         spec.model,
         device=spec.device,
         dtype=spec.dtype,
         max_batch=spec.max_batch,
         name=spec.name,
     )
+
+
+def check_chat(spec: ChatSpec, field: str) -> None:
+    """Finds now what would stop `open_chat` later: opening a checkpoint may have to wait its turn.
+
+    Raises:
+        InputError: A local checkpoint is not there, or lacks what it needs.
+    """
+    if spec.provider == "local":
+        require_model(spec.model, field)  # before torch, whose import takes seconds
+        _local_chat().check(spec.model)
+
+
+def _local_chat() -> type[LocalChat]:
+    try:
+        from salesllm.chat.local import LocalChat
+    except ImportError as error:
+        problem = f"a local checkpoint needs the package {error.name}, which is not installed"
+        fix = "Run pip install 'salesllm-trainer[eval]'"
+        raise InputError(problem, field="provider", fix=fix) from None
+    return LocalChat

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedTokenizerBase
 
 from salesllm.benchmark import run as benchmark
@@ -94,18 +95,37 @@ def test_local_customers_in_turn_and_their_scores(
 
     # Continued, it loads nobody who has nothing left to say.
     loaded.clear()
+    (out / "summary.json").unlink()
     silent = {row["customer"] for row in rows if row["failed"]}
     assert benchmark.run_benchmark(recipe)["results"] == summary["results"]
     assert set(loaded) == silent
 
     # What a run needs at its end is missed at its beginning.
     absent = {"intent": {"en": out / "absent"}, "output_dir": out / "never"}
-    with pytest.raises(InputError, match="cannot load the intent scorer"):
+    with pytest.raises(InputError, match=r"absent: field `intent.en`: no such folder"):
         benchmark.run_benchmark(BenchmarkRecipe.model_validate(values | absent))
     assert not (out / "never").exists()
 
-    # A customer trained anew is another run.
+    # A scorer trained anew scores the same dialogues anew.
+    said = (out / "dialogues.jsonl").read_bytes()
+    scorer = AutoModelForSequenceClassification.from_pretrained(values["intent"]["en"])
+    scorer.classifier.out_proj.bias.data += torch.tensor([0.0, 9.0])
+    scorer.save_pretrained(values["intent"]["en"])
+    anew = benchmark.run_benchmark(recipe)["results"]["S"]["one"]["en"]["buying"]["mean"]
+    assert anew > summary["results"]["S"]["one"]["en"]["buying"]["mean"]
+    assert (out / "dialogues.jsonl").read_bytes() == said
+
+    # Nor does a customer's turn have to come before it is found to be incomplete.
     weights = Path(values["customers"][1]["model"]) / "model.safetensors"
+    weights.rename(weights.with_suffix(".kept"))
+    with pytest.raises(InputError, match="two: there are no weights in safetensors"):
+        benchmark.run_benchmark(
+            BenchmarkRecipe.model_validate(values | {"output_dir": out / "never"})
+        )
+    weights.with_suffix(".kept").rename(weights)
+    assert not (out / "never").exists()
+
+    # A customer trained anew is another run.
     weights.write_bytes((Path(values["customers"][0]["model"]) / weights.name).read_bytes())
     with pytest.raises(InputError, match="another run: `checkpoints_sha256"):
         benchmark.run_benchmark(recipe)

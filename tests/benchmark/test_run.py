@@ -130,12 +130,70 @@ def test_a_run_from_recipe_to_summary(
     assert not any(CANARY.encode() in content for content in files)
 
 
-def test_the_same_command_again_asks_nobody(values: dict[str, Any], loopback: Loopback) -> None:
+def test_stopped_before_its_summary_it_asks_nobody(
+    values: dict[str, Any], loopback: Loopback
+) -> None:
     first, asked = run(values), len(loopback.requests)
     moved = Path(values["output_dir"]).rename(Path(values["scenarios"]).parent / "moved")
+    (moved / "summary.json").unlink()
     again = run(values | {"output_dir": moved, "concurrency": 1})
     assert len(loopback.requests) == asked
     assert again["results"] == first["results"]
+
+
+def test_a_finished_run_is_left_alone(values: dict[str, Any], tmp_path: Path) -> None:
+    run(values)
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in contents(tmp_path)}
+    command = script(values, "--concurrency", "1")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "already holds a finished run" in done.stderr
+    assert "change judge, intent or alpha to score its dialogues anew" in done.stderr
+    assert before == {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in contents(tmp_path)}
+
+    (tmp_path / "out" / "journal.jsonl").unlink()  # as in the folder of a training
+    with pytest.raises(InputError, match=r"finished run.*--overwrite true\.$"):
+        run(values)
+
+
+def contents(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "out").iterdir())
+
+
+def test_other_scoring_keeps_the_dialogues_and_mixes_no_judges(
+    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+) -> None:
+    first = run(values)
+    dialogues = (tmp_path / "out" / "dialogues.jsonl").read_bytes()
+    loopback.requests.clear()
+    assert run(values | {"alpha": 0.2})["alpha"] == 0.2
+    assert loopback.requests == []
+
+    def strict(body: dict[str, Any]) -> str:
+        assert body["model"] == "judge"  # nobody talks again
+        return '{"score": 1, "reason": "r", "evidence": []}'
+
+    # The other judge breaks down midway: no score of the first one fills the gaps.
+    loopback.reply = strict
+    loopback.fault_of = lambda body: (
+        Fault(status=403) if "kettle" in body["messages"][0]["content"] else None
+    )
+    other = values | {"judge": values["judge"] | {"name": "K"}}
+    half = run(other)
+    overall = half["results"]["A"]["C"]["overall"]["selling"]
+    assert (half["rater"], half["incomplete"]) == ("K", 6)
+    assert (overall["mean"], overall["n"], overall["unscored"]) == (1, 3, 3)
+    loopback.fault_of = lambda body: None
+    loopback.requests.clear()
+    whole = run(other)["results"]["B"]["C"]["overall"]["selling"]
+    assert (whole["mean"], whole["n"], len(loopback.requests)) == (1, 6, 6)
+
+    # Other settings or another prompt make another judge, too; the first one is remembered.
+    assert run(values | {"judge_attempts": 1})["results"]["A"]["C"]["overall"]["selling"]["n"] == 6
+    assert len(loopback.requests) == 18
+    assert run(values)["results"] == first["results"]
+    assert len(loopback.requests) == 18
+    assert (tmp_path / "out" / "dialogues.jsonl").read_bytes() == dialogues
 
 
 def test_trouble_costs_time_and_nothing_else(
@@ -218,9 +276,8 @@ def test_a_judge_off_format_leaves_dialogues_unscored(
     assert (figures["dialogues"], figures["failures"]) == (6, 0)
     assert summary["unscored"]["selling"] == {"no score in 2 answers": 12}
     assert "The judge gave 12 finished dialogues no score." in summary["notes"]
-    asked = len(loopback.requests)
-    run(values)  # its verdict is that it has none: it is not asked again
-    assert len(loopback.requests) == asked
+    with pytest.raises(InputError, match="finished run"):  # the verdict is that there is none
+        run(values)
 
 
 def test_killed_in_the_middle_nothing_is_lost_and_nothing_redone(
@@ -265,7 +322,7 @@ def _finished(journal: Path) -> set[tuple[str, ...]]:
         return set()
     lines = journal.read_bytes().split(b"\n")[1:-1]
     entries = [json.loads(line) for line in lines]
-    return {tuple(e["cell"]) for e in entries if e["kind"] == "selling"}
+    return {tuple(e["cell"]) for e in entries if e["kind"].startswith("selling")}
 
 
 def test_rules_need_no_judge_and_no_torch(values: dict[str, Any], loopback: Loopback) -> None:
@@ -375,8 +432,14 @@ def test_calls_overlap_up_to_the_recipes_concurrency(
         ),
         (
             ["--customers", "[{{provider: local, model: outputs/no/such}}]"],
-            "outputs/no/such: field `customers`: no such checkpoint",
+            "outputs/no/such: field `customers`: no such folder",
         ),
+        (
+            ["--customers.0", "{{provider: local, model: tests/sfft}}"],
+            "tests/sfft: field `customers`: no such folder",
+        ),
+        (["--customers.0", "{{provider: local, model: '{tmp}'}}"], "cannot load the tokenizer"),
+        (["--intent.en", "tests/sfft"], "tests/sfft: field `intent.en`: no such folder"),
         (["--customers.0.api_key_env", "NO_SUCH_KEY"], "NO_SUCH_KEY is not set"),
         (["--intent.fr", "x"], "fr"),
         (["--prompts_dir", "{tmp}"], "Use only"),
@@ -392,7 +455,9 @@ def test_bad_recipes_stop_with_one_message_before_the_first_call(
     (tmp_path / "en").mkdir()
     (tmp_path / "en" / "customer_script.j2").write_text("{{ nonsense }}", encoding="utf-8")
     command = script(values, *(option.format(tmp=tmp_path) for option in options))
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT
+    )
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

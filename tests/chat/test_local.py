@@ -203,9 +203,12 @@ def test_a_tokenizer_that_cannot_serve(
         LocalChat(tmp_path)
 
 
-def test_no_model_there(tmp_path: Path) -> None:
+def test_no_model_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="cannot load the tokenizer"):
         LocalChat(tmp_path)
+    monkeypatch.chdir(tmp_path.parent)
+    with pytest.raises(InputError, match="no such folder"):  # though it looks like a Hub id
+        LocalChat(f"{tmp_path.name}/absent")
 
 
 def test_log_likelihood_is_the_models_own_whatever_the_batch(chat: LocalChat) -> None:
