@@ -66,11 +66,10 @@ class Quickstart:
         """
         self._python("data", "-m", "salesllm.cli", "tiny", "--output_dir", self.folder,
                      "--scale", str(self.scale), done="tiny.json")  # fmt: skip
-        # Two lanes on two cores: base and scorers do not wait for one another.
-        self.lanes = 2
+        self.lanes = 2  # a scorer is too small for two cores: one core each
         with ThreadPoolExecutor(2) as lanes:
             try:
-                for lane in as_completed([lanes.submit(self._scorers), lanes.submit(self._base)]):
+                for lane in as_completed([lanes.submit(self._scorer, each) for each in LANGUAGES]):
                     lane.result()
             except BaseException:
                 self.stop()
@@ -88,11 +87,9 @@ class Quickstart:
 
     # Stages
 
-    def _base(self) -> None:
-        self._sft("base", start="init")
-
     def _customers(self) -> None:
         at = self.folder
+        self._sft("base", start="init")
         self._sft("sft", start="base")
         self._benchmark("rollouts", "rollouts", "rollout_scenarios.jsonl", ("sft",))
         self._python(
@@ -108,16 +105,15 @@ class Quickstart:
         pairs = {"train_file": at / "preferences.jsonl"}
         self._train("dpo", "dpo", "customerlm/tiny/dpo", model=at / "sft", **pairs)
 
-    def _scorers(self) -> None:
-        for language in LANGUAGES:
-            self._train(
-                f"intent_{language}",
-                "intent",
-                f"intent/tiny_{language}",
-                model=self.folder / f"encoder_{language}",
-                train_file=self.folder / f"intent_train_{language}.jsonl",
-                test_file=self.folder / f"intent_test_{language}.jsonl",
-            )
+    def _scorer(self, language: str) -> None:
+        self._train(
+            f"intent_{language}",
+            "intent",
+            f"intent/tiny_{language}",
+            model=self.folder / f"encoder_{language}",
+            train_file=self.folder / f"intent_train_{language}.jsonl",
+            test_file=self.folder / f"intent_test_{language}.jsonl",
+        )
 
     def _sft(self, stage: str, *, start: str) -> None:
         self._train(
