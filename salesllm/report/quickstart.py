@@ -100,7 +100,7 @@ def report_of(folder: Path, summary: Mapping[str, Any]) -> ReportData:
             "The dialogues are generated sample data. They exercise the code; they are not the "
             "benchmark, and no figure here says anything of a real salesperson.",
             "A model of two million parameters has no world knowledge: expect the right role and "
-            "tone, not always sense.",
+            "tone, and often no sense.",
             "The selling score comes from rules that count evidence, a stand-in for an LLM judge. "
             "The two are never averaged. Name a judge in the benchmark recipe to use one.",
         ],
