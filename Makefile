@@ -10,7 +10,7 @@ export PYTHONWARNINGS ?= ignore
 # Where pip finds torch's CPU wheels, on a machine whose default is a CUDA build.
 TORCH_INDEX ?=
 ALLOW_CUDA ?=
-PIP := $(BIN)/pip --disable-pip-version-check install --quiet
+PIP := $(BIN)/pip --disable-pip-version-check install --quiet --no-compile
 ifneq ($(TORCH_INDEX),)
 export PIP_EXTRA_INDEX_URL := $(PIP_EXTRA_INDEX_URL) $(TORCH_INDEX)
 endif
@@ -41,6 +41,8 @@ $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(if $(ALLOW_CUDA),true,$(BIN)/python .ci/check_torch.py 'torch>=2.9,<2.14')
 	@$(PIP) -e '.[all]'
+	@# pip compiles on one core; a package's templates for Python 2 may fail, which harms nothing.
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@
 
 clean:
