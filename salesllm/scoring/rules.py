@@ -35,13 +35,15 @@ _ZH_DAY = r"(今天|今晚|明天|后天|周[一二三四五六日末]|星期[�
 _WILL = r"\b(i'?ll|i will|we'll|we will)( just)?"
 _WONT = r"((do|will|would) not|don'?t|won'?t|wouldn't|(will|would|'ll|'d) never)( really)?"
 _IT = (
-    r"(it|one|two|both|them|this|that|these|yours?|the (?!other))"
-    r"(?! (into|as|up with|under|from|more|look|(minute|hour|day|week)s?)\b)"
+    r"(it|one|two|both|them|this|that|these|yours?|"
+    r"the (?!other|day|weekend|night|time|maths?|bank|risk|chance|hint))"
+    r"(?! (into|as|up with|under|from|to|home|more|look|checked|(minute|hour|day|week)s?)\b)"
 )
 _ELSEWHERE = (
     r"\b(elsewhere|some(where|one|body) else|competitors?|from amazon|"
     r"(an|the )?other (shop|store|seller|dealer|place|company|site))\b"
 )
+_THERE = r"(it |one |mine |them )?(\w+ ){0,2}?" + _ELSEWHERE
 _ZH_COUNT = r"([这那一两二三四五\d]+[个份台款套件单张箱盒瓶双把本只部辆条]|个|份)"
 _ZH_END = r"[吧把啊呀哈啦哦了]*$"  # so that "买了" does not match in "买了也没用"
 _ZH_BUY = r"(买|要|办|投|弄|签|订|定|拍|下单)"
@@ -52,7 +54,8 @@ _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
     "en": {
         Kind.COMMITMENT: (
             _WILL + r" (take|have|get|do|try|go for|go with) " + _IT,
-            _WILL + r" (buy|order|sign up|apply|pay|open (it|one))\b",
+            _WILL + r" (buy|order|sign up|open (it|one))\b",
+            _WILL + r" (apply|pay)( for (it|one))?( now| today)?$",
             r"\b(i (do )?want|i'd like) to (buy|order|take " + _IT + ")",
             r"\b(i'?m|i am|we're|we are) (buying|taking|ordering) " + _IT,
             r"\b(i|we)('ve)? just (paid|signed up|placed (the|my|an) order)$",
@@ -106,8 +109,8 @@ _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
             r"\bnot (really |at all )?interested\b",
             r"(?<!thinks )(?<!says )(?<!said )(^|\b(i|we) ?(really )?)" + _WONT + " "
             r"(need|want|buy|take|order|be (buying|taking))\b( (it|one|that|this|any)\b|$)",
-            "(" + _WILL + r"|\brather) (buy|get|have|order|take)\b.* " + _ELSEWHERE,
-            r"\b(i|we)('ve)? (already )?(bought|ordered|got)\b.* " + _ELSEWHERE,
+            "(" + _WILL + r"|\brather) (buy|get|order|(have|take)(?= (it|one))) " + _THERE,
+            r"\b(i|we)('ve)? (bought|ordered|already (got|bought|ordered)) " + _THERE,
             r"\b(i'?m|i am|we're|we are) (not|never) "
             r"(buying|taking|going to (buy|take|sign|order))\b",
             r"\bnot buying\b",
@@ -116,7 +119,7 @@ _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
             r"\b(not what i'm|doesn't suit|not worth it|rather (not|stick with))\b",
             r"\b(i'?(ll|d rather)?|i will|hard) pass\b",
             r"\b(i refuse$|count me out\b|(not a|no) chance$)",
-            r"^(oh |just )*(go away|get lost|(piss|fuck|bugger) off|shut up)\b",
+            r"^(oh |just )*(go away|get lost|(piss|fuck|bugger) off|shut up(?! and take))\b",
             r"^((what|this is|it's) )?(an? )?waste of (my |your |our )?time\b",
             r"\bdecided against\b",
             r"\b(i said|it's a|i'm going to say|have to say) no\b",
@@ -140,7 +143,7 @@ _PHRASES: dict[Language, dict[Kind, tuple[str, ...]]] = {
             r"(^|我|那|行|好|就)((要|买|定|订|拍|拿下)了)+" + _ZH_END,
             r"^[我就那好行成直接呀]*(要|买它?|办|签(合同)?|订|定)" + _ZH_END,
             r"(^|我|就|行|好|那)(要|来|买|订|定|拿)" + _ZH_COUNT + "(.{1,4}的)?" + _ZH_END,
-            r"(?<![不没再])(下单|成交|拿下|付款了)" + _ZH_END,
+            r"(?<![不没再])(?<!没法)(下单|成交|拿下|付款了)" + _ZH_END,
             r"(那|好|行)就?(要|买|办|定|开)" + f"({_ZH_COUNT}|了|吧)" + _ZH_END,
             r"就(要|选|定|它|他)?(这|它|你们?家)[个款份台套种]?" + _ZH_END,
             r"(帮|给|替)我(办|弄|开|定|订|下单|安排|留|来|拿)(上|好|一下|(个|一个)?户|手续|"
@@ -229,15 +232,22 @@ _HYPOTHETICAL: dict[Language, str] = {
     "en": r"\b(if|unless|maybe|might|would have|and (i|we)('ll| will))\b",
     "zh": r"如果|要是|假如|除非|的话|便宜.{0,6}(就|我)|说不定|(?<=.)(?<!那)我就(要|买|定|办|下单)",
 }
-# Nor is what is denied, doubted, past, put off or somebody else's: "I'm not sure I'll take it".
+# Nor is what is denied, doubted, past or somebody else's, just before it: "I'm not sure I'll take
+# it". In Chinese the two are one word.
 _NOT_MEANT: dict[Language, str] = {
-    "en": r"(?<!why )\bnot\b|n't\b|\b(dont|cant|wont|never|doubt|whether|before|until|when|once|"
-    r"only (after|if)|he|she|they|everyone|everybody|people|says?|said|told)\b",
+    "en": r"((?<!why )\bnot|n't|\b(dont|cant|wont|never|doubt|whether|before|until|when|once|"
+    r"only (after|if)|he|she|they|everyone|everybody|people|says?|(?<!i )(said|told)))"
+    r"( [\w']+){0,2} ?$",
     "zh": r"[不没别]((是|要|会|想|敢|能|给|帮|打算|确定|知道|决定|说).{0,4})?"
     + _ZH_BUY
     + r"|(?<![给帮其])([他她谁]|同事|朋友|邻居|别人|人家|觉得|以为).{0,4}"
     + _ZH_BUY
     + r"|以前|之前|去年|上次",
+}
+# And what is put off, just after it: "I'll take it once I get paid".
+_PUT_OFF: dict[Language, str] = {
+    "en": r"( it| one| this)? ((until|when|once|only (after|if))\b|before (i|we|my|our|he|she|they)\b)",
+    "zh": r"(?!)",
 }
 # People leave the question mark out.
 _QUESTION: dict[Language, str] = {
@@ -259,7 +269,7 @@ _BARE: dict[Language, dict[Kind, str]] = {
 # Not now is not no, nor is a no with a condition: it ends nothing.
 _POSTPONED: dict[Language, str] = {
     "en": r"\b(for now|right now|today|at the moment|yet|if|unless)\b",
-    "zh": r"先|暂时|今天|最近|现在|改天|如果|要是|除非|的话",
+    "zh": r"先(?!挂)|暂时|今天|最近|现在|改天|如果|要是|除非|的话",
 }
 
 
@@ -274,11 +284,12 @@ _KINDS = {
 _CLOSING = {language: _any(phrases) for language, phrases in _CLOSING_QUESTION.items()}
 _IMAGINED = {language: re.compile(phrase) for language, phrase in _HYPOTHETICAL.items()}
 _UNMEANT = {language: re.compile(phrase) for language, phrase in _NOT_MEANT.items()}
+_DELAYED = {language: re.compile(phrase) for language, phrase in _PUT_OFF.items()}
 _ASKED = {language: re.compile(phrase) for language, phrase in _QUESTION.items()}
 _LATER = {language: re.compile(phrase) for language, phrase in _POSTPONED.items()}
 _SENTENCE_END = re.compile(r"(?<=[!?;。\n])|(?<=\.)(?!\d)")
 _CLAUSE_END: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(r",(?!\d)|\s+but\s+"),
+    "en": re.compile(r",(?!\d)|\s+but\s+|\s+so\s+(?=(?:i|we)\b)"),
     "zh": re.compile(r",(?!\d)|\s+"),  # a space is a pause there
 }
 _DECISIVE = (Kind.COMMITMENT, Kind.NEXT_STEP, Kind.REFUSAL, Kind.WITHDRAWAL)
@@ -323,7 +334,7 @@ def _read(text: str, language: Language) -> Iterator[tuple[Kind, str]]:
         for part in _CLAUSE_END[language].split(sentence):
             part, clause = part.strip(), re.sub(r"^\s+|[\W_]+$", "", part)
             kinds = {k for k, phrases in _KINDS[language].items() if phrases.search(clause)}
-            if _UNMEANT[language].search(clause):
+            if Kind.COMMITMENT in kinds and not _is_meant(clause, language):
                 kinds -= {Kind.COMMITMENT}
             if _ASKED[language].search(part):
                 kinds &= {Kind.NEXT_STEP}
@@ -336,6 +347,15 @@ def _read(text: str, language: Language) -> Iterator[tuple[Kind, str]]:
             elif Kind.REFUSAL in kinds:
                 kinds = {Kind.REFUSAL}
             yield from ((kind, clause) for kind in Kind if kind in kinds)
+
+
+def _is_meant(clause: str, language: Language) -> bool:
+    """Whether one of the commitments in a clause stands as it is said."""
+    for match in _KINDS[language][Kind.COMMITMENT].finditer(clause):
+        before = clause[: match.start()] if language == "en" else clause
+        if not _UNMEANT[language].search(before):
+            return not _DELAYED[language].match(clause[match.end() :])
+    return False
 
 
 def rate(turns: Sequence[Turn], language: Language) -> SellingScore:
