@@ -33,8 +33,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
-    _, first = next(read_jsonl(args.dialogues))
-    dialogues = (read_labelled if "label" in first else read_dialogues)(args.dialogues)
+    labelled = any("label" in record for _, record in read_jsonl(args.dialogues))
+    dialogues = (read_labelled if labelled else read_dialogues)(args.dialogues)
     parts = split_dialogues(dialogues, _shares(args.parts), args.seed)
     files = {args.output_dir / f"{name}.jsonl": part for name, part in parts.items()}
     for path in files:

@@ -145,7 +145,7 @@ def require_model(source: str | Path, field: str | None = None) -> None:
     on_the_hub = name and "/" not in name and owner not in ("", ".", "..", "~")
     if Path(source).is_dir() or (on_the_hub and not Path(owner).is_dir()):
         return
-    fix = "Check the path, or give the id of a model on the Hub"
+    fix = "Check the path, or give the id of a model on the Hub as owner/name"
     if on_the_hub:
         fix = f"Check the path; `{owner}` is a folder here, so this is not looked up on the Hub"
     raise InputError("no such folder", path=source, field=field, fix=fix)

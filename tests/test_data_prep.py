@@ -47,3 +47,10 @@ def test_a_folder_of_sample_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the file exists"):
         prepare(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [READY]
+
+
+def test_ones_own_files_are_no_sample_data(tmp_path: Path) -> None:
+    write_dialogues(tmp_path / "train.jsonl", [DIALOGUE])
+    with pytest.raises(InputError, match=r"train.jsonl: .*the file exists"):
+        prepare(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["train.jsonl"]

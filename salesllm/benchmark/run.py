@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 JOURNAL, DIALOGUES, SCORES, SUMMARY = (
     "journal.jsonl", "dialogues.jsonl", "scores.jsonl", "summary.json",
 )  # fmt: skip
+_CHECKPOINT = (
+    "*.safetensors", "*config.json", "customerlm.json", "tokenizer*", "*.jinja", "vocab*",
+    "merges.txt",
+)  # fmt: skip
 _CHUNK = 512  # dialogues in memory at once while scoring
 
 
@@ -371,7 +375,8 @@ class _Inputs:
 
 
 def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
-    settings = recipe.model_dump(mode="json", exclude={"output_dir", "overwrite", "concurrency"})
+    aside = {"output_dir", "overwrite", "concurrency", "prompts_dir"}  # prompts have versions
+    settings = recipe.model_dump(mode="json", exclude=aside)
     for spec in (*settings["salespeople"], *settings["customers"], settings["judge"]):
         if isinstance(spec, dict):  # how patiently an endpoint is asked changes no answer
             del spec["concurrency"], spec["timeout"]
@@ -415,8 +420,9 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
 
 
 def _weights(folders: Iterable[Path]) -> dict[str, str]:
-    files = [file for folder in folders for file in sorted(folder.glob("*.safetensors"))]
-    return {str(file): sha256(file) for file in files}
+    """SHA-256 of every file of the checkpoints that an answer or a score depends on."""
+    files = {file for folder in folders for name in _CHECKPOINT for file in folder.glob(name)}
+    return {str(file): sha256(file) for file in sorted(files)}
 
 
 def _digest(value: Any) -> str:
@@ -429,9 +435,13 @@ def _refuse_finished(folder: Path, inputs: _Inputs) -> None:
         return
     fix = "Choose another output_dir, or pass --overwrite true"
     if (folder / JOURNAL).exists():  # else the summary is of some other job
-        summary = read_json(folder / SUMMARY)
-        unfinished = summary["failures"] or summary["incomplete"]
-        if unfinished or summary["provenance"].get("inputs_sha256") != inputs.digest:
+        try:
+            summary = read_json(folder / SUMMARY)
+            unfinished = summary["failures"] or summary["incomplete"]
+            same = summary["provenance"].get("inputs_sha256") == inputs.digest
+        except (InputError, KeyError, TypeError):  # damaged; it is made from the journal again
+            return
+        if unfinished or not same:
             return
         fix += ", or change judge, intent or alpha to score its dialogues anew"
     problem = "the folder already holds a finished run"

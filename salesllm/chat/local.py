@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -102,9 +103,17 @@ class LocalChat:
             AutoConfig.from_pretrained(base, trust_remote_code=False)
         except (OSError, ValueError) as error:
             raise cannot_load("model", base, error) from None
-        if Path(base).is_dir() and not any(Path(base).glob("*.safetensors")):
+        weights = [*Path(base).glob("*.safetensors"), *Path(path).glob("adapter*.safetensors")]
+        if Path(base).is_dir() and not weights:
             fix = "Give the folder of a finished training, or save the model as safetensors"
             raise InputError("there are no weights in safetensors", path=base, fix=fix)
+        for file in weights:
+            try:
+                with safe_open(file, "pt"):  # reads the header only
+                    pass
+            except SafetensorError as error:
+                fix = "Copy or save the checkpoint again"
+                raise InputError(f"not whole: {error}", path=file, fix=fix) from None
 
     def generate(self, batch: Sequence[Sequence[Message]], sampling: Sampling) -> list[Reply]:
         """Says the next message of each conversation.
@@ -309,7 +318,15 @@ def _base_of(path: str | Path) -> tuple[str, bool]:
 
     if not (Path(path) / "adapter_model.safetensors").is_file():
         raise InputError("there is no adapter_model.safetensors", path=path)
-    return str(PeftConfig.from_pretrained(str(path)).base_model_name_or_path), True
+    fix = "Copy or save the adapter again"
+    try:
+        base = PeftConfig.from_pretrained(str(path)).base_model_name_or_path
+    except (ValueError, KeyError, TypeError) as error:
+        problem = f"adapter_config.json cannot be read: {error}"
+        raise InputError(problem, path=path, fix=fix) from None
+    if not base:
+        raise InputError("adapter_config.json names no base model", path=path, fix=fix)
+    return str(base), True
 
 
 def _load_model(path: str | Path, dtype: str) -> PreTrainedModel:

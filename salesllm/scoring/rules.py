@@ -246,7 +246,7 @@ _NOT_MEANT: dict[Language, str] = {
 }
 # And what is put off, just after it: "I'll take it once I get paid".
 _PUT_OFF: dict[Language, str] = {
-    "en": r"( it| one| this)? ((until|when|once|only (after|if))\b|before (i|we|my|our|he|she|they)\b)",
+    "en": r"( it| one| this)? (until|when|once|only (after|if)|before (i|we|my|our|he|she|they))\b",
     "zh": r"(?!)",
 }
 # People leave the question mark out.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from salesllm.catalog import Split
 from salesllm.dialogue import END_MARKER, Dialogue, Language, write_dialogues
-from salesllm.files import refuse_existing, write_json
+from salesllm.files import refuse_existing, write_json, write_text
 from salesllm.scenario import Scenario, write_scenarios
 from salesllm.scenarios.grammar import sample_dialogues
 from salesllm.scenarios.sampling import sample_scenarios
@@ -199,7 +199,11 @@ def prepare(folder: str | Path, *, seed: int = 0, scale: float = 1.0) -> None:
         InputError: The folder holds such files already.
     """
     folder = Path(folder)
-    refuse_existing(folder / READY, "output_dir")
+    unfinished = folder / ".unfinished"  # what is there then is what an interrupted call left
+    if not unfinished.exists():
+        for path in (folder / READY, folder / "init", *folder.glob("*.jsonl")):
+            refuse_existing(path, "output_dir")
+        write_text(unfinished, "")
     drawn = {
         name: _draw(name, max(8, round(size * scale)), seed + number)
         for number, (name, size) in enumerate(SIZES.items())
@@ -216,6 +220,7 @@ def prepare(folder: str | Path, *, seed: int = 0, scale: float = 1.0) -> None:
     scenarios, dialogues = drawn["train"]
     make(dialogues, scenarios, folder)
     write_json(folder / READY, {"seed": seed, "scale": scale, "scenarios_a_language": SIZES})
+    unfinished.unlink()
 
 
 def _draw(name: str, count: int, seed: int) -> tuple[list[Scenario], list[Dialogue]]:

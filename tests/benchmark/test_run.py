@@ -19,6 +19,8 @@ import yaml
 from loopback import Fault, Loopback
 from scenes import scene
 
+from salesllm import prompts
+from salesllm.benchmark import run as run_module
 from salesllm.benchmark.journal import Cell, Journal
 from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
 from salesllm.benchmark.run import run_benchmark
@@ -28,6 +30,7 @@ from salesllm.errors import InputError
 from salesllm.files import read_json, read_jsonl
 from salesllm.recipe import load_recipe
 from salesllm.scenario import write_scenarios
+from salesllm.scoring import judge
 
 ROOT = Path(__file__).parents[2]
 CANARY = "sk-canary-77e0c2"
@@ -154,6 +157,42 @@ def test_a_finished_run_is_left_alone(values: dict[str, Any], tmp_path: Path) ->
     (tmp_path / "out" / "journal.jsonl").unlink()  # as in the folder of a training
     with pytest.raises(InputError, match=r"finished run.*--overwrite true\.$"):
         run(values)
+
+
+@pytest.mark.parametrize("damaged", ["{", "{}", "[]"])
+def test_a_damaged_summary_is_made_anew(
+    values: dict[str, Any], loopback: Loopback, tmp_path: Path, damaged: str
+) -> None:
+    whole = run(values)
+    (tmp_path / "out" / "summary.json").write_text(damaged)
+    loopback.requests.clear()
+    assert run(values)["results"] == whole["results"]
+    assert loopback.requests == []
+
+
+def test_another_prompt_of_the_judge_keeps_the_dialogues(
+    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+) -> None:
+    run(values)
+    for language in ("zh", "en"):
+        prompt = Path(prompts.__file__).parent / language / f"{judge.PROMPT}.j2"
+        mine = tmp_path / "prompts" / language / prompt.name
+        mine.parent.mkdir(parents=True)
+        mine.write_text(prompt.read_text(encoding="utf-8") + "\n-", encoding="utf-8")
+    loopback.requests.clear()
+    run(values | {"prompts_dir": str(tmp_path / "prompts")})
+    assert {body["model"] for body in loopback.requests} == {values["judge"]["model"]}
+
+
+def test_a_checkpoint_is_known_by_all_its_files(tmp_path: Path) -> None:
+    for name in ("model.safetensors", "config.json", "chat_template.jinja", "summary.json"):
+        (tmp_path / name).write_text(name)
+    before = run_module._weights([tmp_path])
+    assert {Path(name).name for name in before} == {
+        "model.safetensors", "config.json", "chat_template.jinja",
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text("another worth of a label")
+    assert run_module._weights([tmp_path]) != before
 
 
 def contents(tmp_path: Path) -> list[Path]:

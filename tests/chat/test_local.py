@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -185,6 +186,25 @@ def test_a_peft_adapter_folder(checkpoint: Path, tmp_path: Path, chat: LocalChat
     adapted = LocalChat(tmp_path, device="cpu")
     assert len(adapted.generate(BATCH, GREEDY)) == len(BATCH)
     assert adapted.generate(BATCH, GREEDY) != chat.generate(BATCH, GREEDY)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("adapter_config.json", "{", "adapter_config.json cannot be read"),
+        ("adapter_config.json", '{"peft_type": "FOO"}', "adapter_config.json cannot be read"),
+        ("adapter_config.json", '{"peft_type": "LORA"}', "names no base model"),
+        ("model.safetensors", "", "model.safetensors: not whole"),
+    ],
+)
+def test_a_checkpoint_that_is_not_whole(
+    checkpoint: Path, tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    shutil.copytree(checkpoint, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "adapter_model.safetensors").touch()
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        LocalChat.check(tmp_path)
 
 
 @pytest.mark.parametrize(
