@@ -22,23 +22,24 @@ from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError, entry_point
 from salesllm.fidelity.ablation import (
     DETECTOR,
+    PROMPTS,
     SUMMARY,
     AblationRecipe,
     claim_output,
     generated_turns,
     judged,
-    prompt_versions,
     read_detector_train,
     score,
     summary_of,
     system_prompt_of,
-    table_of,
 )
 from salesllm.fidelity.inversion import SpeakerDetector
 from salesllm.fidelity.predict import find_targets, predict
 from salesllm.fidelity.similarity import Embedder
+from salesllm.fidelity.table import table_of
 from salesllm.files import sha256, write_json, write_jsonl, write_text
 from salesllm.progress import progress
+from salesllm.prompts import prompt_versions
 from salesllm.provenance import provenance
 from salesllm.recipe import load_recipe
 from salesllm.scenario import read_scenarios_by_id
@@ -92,7 +93,7 @@ def main() -> None:
     files += [each.path for each in recipe.simulated]
     record = provenance(
         recipe=recipe.model_dump(mode="json"),
-        prompts=prompt_versions({d.language for d in held_out}, recipe.prompts_dir),
+        prompts=prompt_versions(PROMPTS, {d.language for d in held_out}, recipe.prompts_dir),
         data_sha256={str(path): sha256(path) for path in files if path},
     )
     write_json(recipe.output_dir / "run.json", record)

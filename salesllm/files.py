@@ -47,6 +47,17 @@ def refuse_existing(path: str | Path, field: str) -> None:
         raise InputError("the file exists", path=path, field=field, fix=fix)
 
 
+def finished_run(folder: str | Path, otherwise: str = "") -> InputError:
+    """The refusal of an output folder in which nothing is left to do.
+
+    Args:
+        otherwise: What else the user may do, added to the advice.
+    """
+    fix = f"Choose another output_dir, or pass --overwrite true{otherwise}"
+    problem = "the folder already holds a finished run"
+    return InputError(problem, path=folder, field="output_dir", fix=fix)
+
+
 def _json_object(text: str) -> dict[str, Any]:
     fix = "Write one JSON object a line"
     try:

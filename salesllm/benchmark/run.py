@@ -26,9 +26,9 @@ from salesllm.chat.base import Chat
 from salesllm.chat.providers import ChatSpec, check_chat, open_chat
 from salesllm.dialogue import Dialogue, Language, Turn
 from salesllm.errors import InputError
-from salesllm.files import read_json, require_model, sha256, write_json, write_jsonl
+from salesllm.files import finished_run, read_json, require_model, sha256, write_json, write_jsonl
 from salesllm.progress import progress
-from salesllm.prompts import load_prompt
+from salesllm.prompts import load_prompt, prompt_versions
 from salesllm.provenance import provenance
 from salesllm.scenario import Scenario
 from salesllm.scenarios.scripts import customer_script, salesperson_script
@@ -388,9 +388,7 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
         languages.add(scenario.language)
 
     def prompts(*names: str) -> dict[str, str]:
-        pairs = itertools.product(sorted(languages), names)
-        loaded = [load_prompt(name, language, recipe.prompts_dir) for language, name in pairs]
-        return {f"{prompt.language}/{prompt.name}": prompt.version for prompt in loaded}
+        return prompt_versions(names, languages, recipe.prompts_dir)
 
     def weights(*sides: str) -> dict[str, str]:
         local = [(side, spec) for side, spec in recipe.speakers() if spec.provider == "local"]
@@ -433,7 +431,7 @@ def _refuse_finished(folder: Path, inputs: _Inputs) -> None:
     """Refuses a folder in which nothing is left to do: no dialogue, no rating, no new scoring."""
     if not (folder / SUMMARY).exists():
         return
-    fix = "Choose another output_dir, or pass --overwrite true"
+    otherwise = ""
     if (folder / JOURNAL).exists():  # else the summary is of some other job
         try:
             summary = read_json(folder / SUMMARY)
@@ -443,6 +441,5 @@ def _refuse_finished(folder: Path, inputs: _Inputs) -> None:
             return
         if unfinished or not same:
             return
-        fix += ", or change judge, intent or alpha to score its dialogues anew"
-    problem = "the folder already holds a finished run"
-    raise InputError(problem, path=folder, field="output_dir", fix=fix)
+        otherwise = ", or change judge, intent or alpha to score its dialogues anew"
+    raise finished_run(folder, otherwise)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,3 +60,12 @@ def load_prompt(name: str, language: Language, prompts_dir: str | Path | None = 
         if folder is not None and (path := folder / language / f"{name}.j2").is_file():
             return Prompt(name, language, path.read_text(encoding="utf-8"), path)
     raise InputError(f"there is no prompt {name!r} in {language!r}", field="prompts_dir")
+
+
+def prompt_versions(
+    names: Iterable[str], languages: Iterable[Language], prompts_dir: str | Path | None = None
+) -> dict[str, str]:
+    """`<language>/<name>` to the version of its template, for a result's record."""
+    pairs = itertools.product(sorted(languages), names)
+    prompts = [load_prompt(name, language, prompts_dir) for language, name in pairs]
+    return {f"{prompt.language}/{prompt.name}": prompt.version for prompt in prompts}

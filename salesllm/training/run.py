@@ -12,7 +12,7 @@ from typing import Any
 
 from salesllm.chat.providers import CUSTOMER_CARD
 from salesllm.errors import InputError
-from salesllm.files import read_json, sha256, write_json
+from salesllm.files import finished_run, read_json, sha256, write_json
 from salesllm.provenance import provenance
 
 RECORD, SUMMARY = "run.json", "summary.json"
@@ -61,12 +61,7 @@ class Run:
 
     def _check(self) -> str | None:
         if (self.path / SUMMARY).exists():
-            raise InputError(
-                "the folder already holds a finished run",
-                path=self.path,
-                field="output_dir",
-                fix="Choose another output_dir, or pass --overwrite true",
-            )
+            raise finished_run(self.path)
         checkpoint = last_checkpoint(self.path)
         if checkpoint is None or not (self.path / RECORD).exists():
             return None

@@ -7,7 +7,6 @@ import pytest
 from salesllm.dialogue import Dialogue, Speaker, write_dialogues
 from salesllm.errors import InputError
 from salesllm.fidelity.ablation import (
-    PAPER,
     AblationRecipe,
     CustomerRecipe,
     claim_output,
@@ -17,10 +16,10 @@ from salesllm.fidelity.ablation import (
     score,
     summary_of,
     system_prompt_of,
-    table_of,
 )
 from salesllm.fidelity.inversion import SpeakerDetector
 from salesllm.fidelity.predict import Prediction, Target, find_targets
+from salesllm.fidelity.table import PAPER, table_of
 from salesllm.files import write_json
 from salesllm.recipe import validate_recipe
 from salesllm.stats import wilson
