@@ -9,7 +9,7 @@ import pytest
 
 LIBRARY = Path(__file__).parents[1] / "salesllm"
 FLOORS = (
-    {"errors", "progress", "provenance", "stats"},
+    {"dedup", "errors", "progress", "provenance", "stats"},
     {"files"},
     {"dialogue"},
     {"scenario", "recipe", "splits"},
