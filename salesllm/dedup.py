@@ -14,6 +14,10 @@ _CHUNK = 2000
 """Texts shingled at once: the shingles of thirty thousand would take half a gigabyte."""
 
 
+_PERMUTATIONS = 256
+_RECALL = 0.995
+
+
 @dataclass(frozen=True)
 class Duplicate:
     """Text `index` is a near duplicate of the earlier text `of`, which was kept.
@@ -34,13 +38,13 @@ class Deduplicator:
     Jaccard index reaches the threshold are near duplicates (Broder 1997).
 
     Args:
-        threshold: Jaccard index in (0, 1].
-        bands, rows: Of the LSH index. Two texts at Jaccard `s` become candidates with probability
-            `1 - (1 - s^rows)^bands`: 0.997 at 0.8 with the defaults.
+        threshold: Jaccard index in (0, 1]. Two texts that reach it are compared with a probability
+            of at least 0.995, those above it with more.
     """
 
-    def __init__(self, threshold: float = 0.8, *, bands: int = 32, rows: int = 8) -> None:
+    def __init__(self, threshold: float = 0.8) -> None:
         self.threshold = threshold
+        bands, rows = _bands(threshold)
         self._permutations = bands * rows
         self._index = RMinHashLSH(threshold, self._permutations, bands)
         self._texts: list[str] = []
@@ -80,6 +84,18 @@ class Deduplicator:
                 found.append(Duplicate(index, -nearest[1], nearest[0]))
                 self._index.remove(index)
         return found
+
+
+def _bands(threshold: float) -> tuple[int, int]:
+    """Bands and rows a band of the LSH index, the most selective that finds what it should.
+
+    Texts at Jaccard `s` share a band with probability `1 - (1 - s^rows)^bands`.
+    """
+    for rows in range(32, 1, -1):
+        bands = _PERMUTATIONS // rows
+        if 1 - (1 - threshold**rows) ** bands >= _RECALL:
+            return bands, rows
+    return _PERMUTATIONS, 1
 
 
 def near_duplicates(texts: Sequence[str], threshold: float = 0.8) -> list[Duplicate]:
