@@ -63,8 +63,8 @@ def sample_scenarios(
         Scenarios with ids like `sample-en-train-0-0001` (language, split, seed, number).
     """
     rng = Random(f"scenarios {language} {split} {seed}")
-    products = _rounds(list(catalog.goods(language, split).values()), rng)
-    levels = _rounds(list(difficulties), rng)
+    products = rounds(list(catalog.goods(language, split).values()), rng)
+    levels = rounds(list(difficulties), rng)
     return [
         _scenario(
             f"sample-{language}-{split}-{seed}-{number:04d}",
@@ -78,7 +78,7 @@ def sample_scenarios(
     ]
 
 
-def _rounds(items: list[T], rng: Random) -> Iterator[T]:
+def rounds(items: list[T], rng: Random) -> Iterator[T]:
     """Shuffles the items and deals them out, again and again."""
     while True:
         yield from rng.sample(items, len(items))

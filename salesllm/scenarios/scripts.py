@@ -94,24 +94,41 @@ def customer_script(
         style: `script` for the whole script, `brief` for two lines (tiny models: a long script
             costs them most of their training time).
     """
-    language, persona, attributes = scenario.language, scenario.persona, scenario.attributes
-    basics = (persona.age_group, persona.gender, persona.occupation, persona.city)
-    separator = "、" if language == "zh" else ", "
+    language = scenario.language
     prompt = load_prompt(f"customer_{style}", language, prompts_dir)
     return prompt.render(
         difficulty=DIFFICULTY_NAME[language][scenario.difficulty],
         propensity=f"{scenario.propensity:g}",
         buyer_style=BUYER_STYLE[language][scenario.difficulty],
-        basic_info=separator.join(part for part in (*basics, persona.household) if part),
-        motivations=attributes.motivations,
-        pain_points=attributes.pain_points,
-        decision_factors=separator.join(
-            FACTOR_NAME[language][f] for f in attributes.decision_factors
-        ),
-        communication_preferences=attributes.communication_preferences,
         product_name=scenario.product.name,
         end_marker=END_MARKER,
+        **_information(scenario),
     )
+
+
+def customer_information(scenario: Scenario) -> str:
+    """What is this customer's own in its script: the private block and the opener, line by line.
+
+    It is what near duplicates and diversity are measured on: the rules around it never change.
+    """
+    lines = [*_information(scenario).values(), scenario.attributes.initial_utterance]
+    return "\n".join(lines)
+
+
+def _information(scenario: Scenario) -> dict[str, str]:
+    """The fields of the customer's private block, in the script's order."""
+    language, persona, attributes = scenario.language, scenario.persona, scenario.attributes
+    basics = (persona.age_group, persona.gender, persona.occupation, persona.city)
+    separator = "、" if language == "zh" else ", "
+    return {
+        "basic_info": separator.join(part for part in (*basics, persona.household) if part),
+        "motivations": attributes.motivations,
+        "pain_points": attributes.pain_points,
+        "decision_factors": separator.join(
+            FACTOR_NAME[language][f] for f in attributes.decision_factors
+        ),
+        "communication_preferences": attributes.communication_preferences,
+    }
 
 
 def salesperson_script(
