@@ -15,7 +15,7 @@ from pathlib import Path
 from salesllm.chat.base import Chat, Sampling, Usage
 from salesllm.dialogue import END_MARKER, Speaker, Turn, messages_for
 from salesllm.scenario import Scenario
-from salesllm.scenarios.scripts import ScriptStyle, customer_script, salesperson_script
+from salesllm.scenarios.scripts import ScriptStyle, script_of
 
 REDRAWS = 2
 """How often an empty reply is drawn again, with another seed, before the dialogue is given up."""
@@ -86,10 +86,8 @@ async def simulate(
     sampling = sampling or Sampling()
     chats = {Speaker.SALESPERSON: salesperson, Speaker.CUSTOMER: customer}
     scripts = {
-        Speaker.SALESPERSON: scenario.scripts.get(Speaker.SALESPERSON)
-        or salesperson_script(scenario, prompts_dir=prompts_dir),
-        Speaker.CUSTOMER: (customer_style == "script" and scenario.scripts.get(Speaker.CUSTOMER))
-        or customer_script(scenario, customer_style, prompts_dir),
+        Speaker.SALESPERSON: script_of(scenario, Speaker.SALESPERSON, "script", prompts_dir),
+        Speaker.CUSTOMER: script_of(scenario, Speaker.CUSTOMER, customer_style, prompts_dir),
     }
     turns = [Turn(speaker=Speaker.CUSTOMER, text=scenario.attributes.initial_utterance)]
     usage = {speaker: Usage() for speaker in Speaker}

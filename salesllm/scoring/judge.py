@@ -28,6 +28,10 @@ _GOAL: dict[Language, str] = {
     "en": "Sell the {name} ({price}) to this customer.",
     "zh": "让这位客户购买“{name}”（{price}）。",
 }
+_GOAL_UNNAMED: dict[Language, str] = {
+    "en": "Sell the product on offer to this customer.",
+    "zh": "让这位客户购买所推销的产品。",
+}
 _RETRY_TEMPERATURE = 0.5  # at 0 the same question only gets the same answer
 _BARE = re.compile(
     r"[\s*_#]*(?:score|评分|得分|分数)?[\s*_:]*(\d{1,4})(?: ?/ ?10| ?分)?[\s*_.。]*", re.IGNORECASE
@@ -63,7 +67,7 @@ class SellingJudge:
         """Scores one dialogue; never raises for what the judge does or fails to do."""
         prompt = load_prompt(PROMPT, dialogue.language, self.prompts_dir)
         text = prompt.render(
-            assistant_goal=_GOAL[dialogue.language].format(name=product.name, price=product.price),
+            assistant_goal=_goal(product, dialogue.language),
             history=transcript(dialogue.turns, dialogue.language),
         )
         used, problem = Usage(), ""
@@ -91,6 +95,12 @@ class SellingJudge:
         return SellingScore(
             None, f"no score in {self.attempts} answers; the last: {problem}", usage=used
         )
+
+
+def _goal(product: Product, language: Language) -> str:
+    if not (product.name and product.price):  # known only to the salesperson's script
+        return _GOAL_UNNAMED[language]
+    return _GOAL[language].format(name=product.name, price=product.price)
 
 
 def transcript(turns: Sequence[Turn], language: Language) -> str:
