@@ -166,7 +166,7 @@ def require_fields(scenario: Scenario, what: str) -> None:
     """
     if isinstance(scenario, PartialScenario):
         raise InputError(
-            f"{what} needs the fields of a scenario, and {scenario.id!r} has little but its scripts",
+            f"{what} needs all fields of a scenario, and {scenario.id!r} lacks some",
             fix="Take a speaker that follows a whole script, or leave such scenarios out",
         )
 

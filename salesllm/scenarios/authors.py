@@ -214,7 +214,9 @@ class AuthorsRow:
         exact = [
             factor
             for factor in DecisionFactor
-            if any(name in text for name in (factor, *(FACTOR_NAME[x][factor] for x in FACTOR_NAME)))
+            if any(
+                name in text for name in (factor, *(FACTOR_NAME[x][factor] for x in FACTOR_NAME))
+            )
         ]
         return exact or [f for f, words in _FACTOR_WORDS.items() if re.search(words, text)]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 _SECTIONS = {
     "difficulty": r"difficulty(?:[ _]level)?|难度(?:等级|级别|水平)?",
-    "propensity": r"buy(?:ing)?[- _]?inclination(?:[ _]score)?|购买(?:倾向|意愿)(?:度|评?分数?|得分)?",
+    "propensity": r"buy(?:ing)?[- _]?inclination(?:[ _]score)?"
+    r"|购买(?:倾向|意愿)(?:度|评?分数?|得分)?",
     "persona": r"persona|人物(?:类型|设定|画像)|人设|角色|客户类型|买家类型",
     "basic_info": r"basic[ _]info(?:rmation)?|(?:客户)?基(?:本|础)信息",
     "motivations": r"motivations?|(?:购买)?动机",
@@ -31,11 +32,16 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _PRODUCT = re.compile(
-    r"^.*?(?:product[ _]information|(?:产品|商品)(?:信息|资料))[^\n:：]*[:：]?", re.IGNORECASE | re.M
+    r"^.*?(?:product[ _]information|(?:产品|商品)(?:信息|资料))[^\n:：]*[:：]?",
+    re.IGNORECASE | re.M,
 )
-_RULES = re.compile(rf"^[ \t]*[#*]*[ \t]*(?:{_SECTIONS['rules']})\**[ \t]*[:：]?\**[ \t]*$", re.I | re.M)
+_RULES = re.compile(
+    rf"^[ \t]*[#*]*[ \t]*(?:{_SECTIONS['rules']})\**[ \t]*[:：]?\**[ \t]*$", re.I | re.M
+)
 _PAIR = re.compile(r"[-*•]?\s*([^:：\n]{1,40}?)\s*[:：](?!//)\s*(.*)")
-_BARE_PAIR = re.compile(r"[\"“]?([\w /-]{1,30}?)[\"”]?\s*[:：]\s*(?:[\"“]([^\"”]*)[\"”]|([^,，;；}\n]+))")
+_BARE_PAIR = re.compile(
+    r"[\"“]?([\w /-]{1,30}?)[\"”]?\s*[:：]\s*(?:[\"“]([^\"”]*)[\"”]|([^,，;；}\n]+))"
+)
 _KEYS = {
     "name": r"title|(?:product )?name|product|(?:产品|商品)?(?:名称|标题)|产品|商品",
     "price": r"price|价格|售价|定价",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from salesllm.dialogue import END_MARKER, Language, Speaker
+from salesllm.dialogue import END_MARKER, Speaker
 from salesllm.scenario import AUTHORS_FIELD, Difficulty, PartialScenario
 from salesllm.scenarios.authors import OPENER_FIELD, SELLER_FIELD
-from salesllm.scenarios.lint.rows import Finding, Row
+from salesllm.scenarios.lint.language import HAN, NAME, disagrees, language_of
+from salesllm.scenarios.lint.rows import Finding, Row, Severity
 from salesllm.scenarios.scripts import DIFFICULTY_NAME, with_scripts
 
 BANDS: dict[Difficulty, tuple[float, float]] = {
@@ -20,7 +21,21 @@ BANDS: dict[Difficulty, tuple[float, float]] = {
 }
 """Propensities that go with a difficulty: Table 1 and the released prompts' ranges, with room."""
 
-_NOTHING = {"", "none", "null", "nan", "n/a", "na", "undefined", "-", "--", "无", "暂无", "未知", "空"}
+_NOTHING = {
+    "",
+    "none",
+    "null",
+    "nan",
+    "n/a",
+    "na",
+    "undefined",
+    "-",
+    "--",
+    "无",
+    "暂无",
+    "未知",
+    "空",
+}
 
 _HTML = "a|b|br|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|small|span|strong|sub|sup|table|td|tr|u|ul"
 _THING = r"name|price|brand|company|amount|number|date|city|product|customer|seller|address|phone"
@@ -77,8 +92,8 @@ def missing_opener(row: Row) -> Iterator[Finding]:
                 message += "; a run in it would open with the other's"
             needed = language == row.language or not row.openers
             fix = "Give the customer's first message"
-            severity = "error" if needed else "warning"
-            yield row.found("missing-opener", field, message, fix, severity)  # type: ignore[arg-type]
+            severity: Severity = "error" if needed else "warning"
+            yield row.found("missing-opener", field, message, fix, severity)
         elif END_MARKER in row.openers[field]:
             message = f"holds the end marker {END_MARKER}"
             yield row.found("missing-opener", field, message, "Remove the marker")
@@ -89,9 +104,7 @@ def difficulty(row: Row) -> Iterator[Finding]:
     word = row.authors.customer.get("difficulty", "").strip() if row.authors else ""
     if row.authors:
         field = f"{AUTHORS_FIELD}.difficulty"
-        known = {name.lower() for name in DIFFICULTY_NAME[row.language or "zh"].values()} | set(
-            Difficulty
-        )
+        known = {name.lower() for name in DIFFICULTY_NAME[row.language].values()} | set(Difficulty)
         if word.lower() not in known:
             what = f"{word!r} is no difficulty of Table 1" if word else "says no difficulty"
             message = f"{what}; it is read as {row.difficulty}"
@@ -118,51 +131,31 @@ def unfilled_placeholder(row: Row) -> Iterator[Finding]:
             yield row.found("unfilled-placeholder", field, message, "Fill it in")
 
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_WORD = re.compile(r"(?<![A-Za-z_])[A-Za-z][A-Za-z'’-]+(?![A-Za-z_])")
-
-
 def language_mismatch(row: Row) -> Iterator[Finding]:
-    """Texts in another language than the row or the run says."""
-    run, said = row.language, row.authors.own_language if row.authors else row.language
-    for language, field in OPENER_FIELD.items() if row.authors else ():
-        if field in row.openers and disagrees(row.openers[field], language):
-            yield row.found("language-mismatch", field, f"is not in {_NAME[language]}", _TRANSLATE)
-    severity = "warning" if row.authors else "error"
-    fix = "Correct it: the run's language decides" if row.authors else "Correct the field"
-    if run is None:
-        message = "names no language"
-        yield row.found("language-mismatch", "language", message, fix, "warning")
-        return
-    wrong = [field for field, text in row.prose.items() if disagrees(text, run)]
-    texts = sum(bool(text.strip()) for text in row.prose.values())
-    if said != run or 2 * len(wrong) > texts:
-        other = "zh" if run == "en" else "en"
-        of_texts = other if 2 * len(wrong) > texts else run
-        message = f"says {_NAME.get(said, 'none')}; the texts are in {_NAME[of_texts]}"  # type: ignore[arg-type]
-        yield row.found("language-mismatch", "language", message, fix, severity)  # type: ignore[arg-type]
-        if of_texts != run:
-            return
-    for field in wrong:
-        yield row.found("language-mismatch", field, f"is not in {_NAME[run]}", _TRANSLATE)
-
-
-_NAME: dict[Language, str] = {"zh": "Chinese", "en": "English"}
-_TRANSLATE = "Translate it, or move the scenario to the other language"
-
-
-def disagrees(text: str, language: Language) -> bool:
-    """Whether a text is plainly not in that language; names and units of the other may occur."""
-    han, words = len(_HAN.findall(text)), len(_WORD.findall(text))
-    if language == "zh":
-        return han < words and words >= 4
-    return han >= 2 and han > 0.4 * (han + words)
+    """Texts in another language than the record or the run says; most of them, or single ones."""
+    said = row.authors.own_language if row.authors else row.language
+    spoken = language_of(row.prose.values(), row.language)
+    if said != spoken or spoken != row.language:
+        says = f"says {NAME[said] if said else 'nothing'}"
+        if said == spoken:
+            says = f"the run is in {NAME[row.language]}"
+        message = f"{says}, and the texts are in {NAME[spoken]}"
+        fix = "Correct it, or translate the texts"
+        severity: Severity = "warning" if spoken == row.language else "error"
+        yield row.found("language-mismatch", "language", message, fix, severity)
+    texts = [(field, text, spoken) for field, text in row.prose.items()]
+    if row.authors:
+        texts += [(f, row.openers[f], x) for x, f in OPENER_FIELD.items() if f in row.openers]
+    for field, text, language in texts:
+        if disagrees(text, language):
+            fix = "Translate it"
+            yield row.found("language-mismatch", field, f"is not in {NAME[language]}", fix)
 
 
 def leak(row: Row) -> Iterator[Finding]:
     """One side's script holds what only the other side may know, word for word."""
     field, script = row.scripts.get(Speaker.CUSTOMER, ("attributes", row.customer))
-    text = script if row.authors or field == "attributes" else f"{script}\n{row.customer}"
+    text = script.replace(row.openers.get(row.opener) or "\0", "")  # it asks, and may guess right
     product = row.product
     private = [*product.facts.values(), *product.selling_points]
     secrets = [fact for fact in private if _telling(fact) and fact not in product.name]
@@ -185,7 +178,7 @@ def leak(row: Row) -> Iterator[Finding]:
 
 def _telling(text: str) -> bool:
     """Long enough that it does not occur by chance."""
-    return len(text) + len(_HAN.findall(text)) >= 16
+    return len(text) + len(HAN.findall(text)) >= 16
 
 
 def _stands_alone(secret: str, text: str) -> bool:

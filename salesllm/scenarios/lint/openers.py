@@ -26,7 +26,19 @@ _COMMON = 3
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _SLOT = re.compile(r"\{[^}]*\}")
 _POINTS_EN = {"the", "this", "that", "these", "those", "your"}
-_WANTS_EN = {"for", "about", "want", "need", "buy", "get", "sell", "have", "stock", "after", "order"}
+_WANTS_EN = {
+    "for",
+    "about",
+    "want",
+    "need",
+    "buy",
+    "get",
+    "sell",
+    "have",
+    "stock",
+    "after",
+    "order",
+}
 _OTHERS_EN = {"my", "our", "his", "her", "their", "in", "on", "with", "to", "of", "and", "or", "i"}
 _POINTS_ZH = re.compile(
     r"[这那](?:款|个|台|套|种|份|只|件|把|张|本|双|瓶|盒|条|支|辆|块|部|副|架|口|袋|项|期)?"
@@ -54,7 +66,7 @@ class _Kind:
 def opener_mismatch(row: Row) -> Iterator[Finding]:
     """An opener about another product."""
     text = row.openers.get(row.opener, "")
-    if row.language is None or not (row.product.name or row.product.facts) or not text:
+    if not text or not (row.product.name or row.product.facts):
         return
     thing = stranger(text, row.product, row.language)
     if thing is not None:
@@ -88,11 +100,13 @@ def stranger(opener: str, product: Product, language: Language) -> str | None:
     if language == "en":
         things = _things_en(opener)
         own = {kind.thing for kind in kinds} | (_things()["en"] & set(_tokens(name)))
-        fits = not things or own & set(_tokens(opener)) or things & set(_tokens(related))
-        return None if fits else min(things)
+        if not things or own & set(_tokens(opener)) or things & set(_tokens(related)):
+            return None
+        return min(things)
     things = _things_zh(opener)
-    fits = not things or any(_bigrams(thing) & _bigrams(related) for thing in things)
-    return None if fits else max(things, key=len)
+    if not things or any(_bigrams(thing) & _bigrams(related) for thing in things):
+        return None
+    return max(things, key=len)
 
 
 def _mentions(thing: str, text: str, language: Language) -> bool:
@@ -136,7 +150,9 @@ def _kinds(language: Language) -> tuple[_Kind, ...]:
                         titles=tuple(part for part in parts if part),
                         noun=seed.noun.in_(language).lower(),
                         thing=_thing(seed, language),
-                        said=" ".join((general.name.in_(language), *(t.in_(language) for t in said))),
+                        said=" ".join(
+                            (general.name.in_(language), *(t.in_(language) for t in said))
+                        ),
                     )
                 )
     return tuple(found)
@@ -183,7 +199,9 @@ def _things_en(opener: str) -> set[str]:
         for back in range(place - 1, max(-1, place - 5), -1):
             if words[back] in _OTHERS_EN:
                 break
-            wanted = words[back] in ("a", "an", "some", "any") and words[max(0, back - 1)] in _WANTS_EN
+            wanted = (
+                words[back] in ("a", "an", "some", "any") and words[max(0, back - 1)] in _WANTS_EN
+            )
             if words[back] in _POINTS_EN or wanted:
                 before = words[back - 1] if back else ""
                 if before not in _OTHERS_EN - {"and", "or", "with", "of", "on"} or wanted:

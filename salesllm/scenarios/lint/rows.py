@@ -18,6 +18,7 @@ from salesllm.scenario import (
     Scenario,
 )
 from salesllm.scenarios.authors import OPENER_FIELD, SELLER_FIELD, AuthorsRow
+from salesllm.scenarios.lint.language import language_of
 from salesllm.scenarios.prompt_fields import CUSTOMER_BLOCK
 from salesllm.scenarios.scripts import customer_information
 
@@ -49,7 +50,8 @@ class Row:
     """One line, whatever its format.
 
     Attributes:
-        language: What its texts should be in; None where neither the row nor the run says it.
+        language: What its texts should be in: what our record or the run says. A released row
+            says it unreliably; without a run, its texts decide.
         persona: Basic information of the customer on one line, blank where there is none.
         attributes: Field to text; of a row without any customer block, nothing.
         openers: Field to opening line, one for each language that the row has one for.
@@ -64,7 +66,7 @@ class Row:
 
     line: int
     id: str
-    language: Language | None
+    language: Language
     product: Product
     difficulty: Difficulty
     propensity: float
@@ -152,8 +154,9 @@ def _authors_row(line: int, row: AuthorsRow, language: Language | None) -> Row:
         for name in CUSTOMER_BLOCK
         if block and name != "basic_info"
     }
-    wanted = language or row.own_language
     texts = [product.name, *product.facts.values(), *product.selling_points]
+    prose = attributes | {SELLER_FIELD: "\n".join(texts)}
+    wanted = language or language_of(prose.values(), row.own_language or "zh")
     scripts = {
         side: (name, row.text(name))
         for side, name in ((Speaker.CUSTOMER, AUTHORS_FIELD), (Speaker.SALESPERSON, SELLER_FIELD))
@@ -168,8 +171,8 @@ def _authors_row(line: int, row: AuthorsRow, language: Language | None) -> Row:
         persona=row.customer.get("basic_info", ""),
         attributes=attributes,
         openers=openers,
-        opener=OPENER_FIELD[wanted or "zh"],
-        prose=attributes | {SELLER_FIELD: "\n".join(texts)},
+        opener=OPENER_FIELD[wanted],
+        prose=prose,
         raw=dict(scripts.values()) | openers,
         customer="\n".join(block.values()),
         scripts=scripts,
