@@ -17,7 +17,7 @@ def disagrees(text: str, language: Language) -> bool:
     han, words = len(HAN.findall(text)), len(_WORD.findall(text))
     if language == "zh":
         return han < words and words >= 4
-    return han >= 2 and han > 0.4 * (han + words)
+    return han >= 2 and han > words
 
 
 def language_of(texts: Iterable[str], said: Language) -> Language:

@@ -17,6 +17,7 @@ from functools import cache
 from salesllm.catalog.space import Seed, category, clauses, counts
 from salesllm.dialogue import Language
 from salesllm.scenario import Domain, Product
+from salesllm.scenarios.lint.language import language_of
 from salesllm.scenarios.lint.rows import Finding, Row
 
 _DOMAINS: tuple[Domain, ...] = ("consumer", "financial")
@@ -52,12 +53,14 @@ class _Kind:
 
     Attributes:
         titles: The fixed parts of its title.
+        category: The plain name of its category.
         noun: What it is called in full.
         thing: What it is called at its shortest.
         said: Its names and what its customers open with.
     """
 
     titles: tuple[str, ...]
+    category: str
     noun: str
     thing: str
     said: str
@@ -66,7 +69,8 @@ class _Kind:
 def opener_mismatch(row: Row) -> Iterator[Finding]:
     """An opener about another product."""
     text = row.openers.get(row.opener, "")
-    if not text or not (row.product.name or row.product.facts):
+    sold = " ".join((row.product.name, *row.product.facts.values(), *row.product.selling_points))
+    if not text or not sold.strip() or language_of([sold], row.language) != row.language:
         return
     thing = stranger(text, row.product, row.language)
     if thing is not None:
@@ -89,7 +93,10 @@ def stranger(opener: str, product: Product, language: Language) -> str | None:
         if asked or any(kind.noun in opener for kind in kinds):
             return None
     else:
-        kinds = [k for k in _kinds(language) if _mentions(k.thing, name, language)]
+        kind = _plain(product.category)
+        kinds = [
+            k for k in _kinds(language) if k.category == kind or _mentions(k.thing, name, language)
+        ]
         related = " ".join([*texts, *(kind.said for kind in kinds)]).lower()
         if _shares_a_word(opener, name, language):
             return None
@@ -100,9 +107,11 @@ def stranger(opener: str, product: Product, language: Language) -> str | None:
     if language == "en":
         things = _things_en(opener)
         own = {kind.thing for kind in kinds} | (_things()["en"] & set(_tokens(name)))
-        if not things or own & set(_tokens(opener)) or things & set(_tokens(related)):
+        if own & set(_tokens(opener)):
             return None
-        return min(things)
+        words = set(_tokens(related))
+        strange = [thing for thing in things if not _akin(thing, words)]
+        return min(strange) if things and len(strange) == len(things) else None
     things = _things_zh(opener)
     if not things or any(_bigrams(thing) & _bigrams(related) for thing in things):
         return None
@@ -114,6 +123,15 @@ def _mentions(thing: str, text: str, language: Language) -> bool:
     if thing not in text or not thing:
         return False
     return language == "zh" or bool(re.search(rf"\b{re.escape(thing)}(?:s|es)?\b", text))
+
+
+def _akin(thing: str, words: set[str]) -> bool:
+    """Whether it is one of the words, or like `charger` begins as one of them does."""
+    return thing in words or (len(thing) > 5 and any(word.startswith(thing[:5]) for word in words))
+
+
+def _plain(category: str) -> str:
+    return category.lower().replace("&", "and").replace("_", " ").strip()
 
 
 def _shares_a_word(opener: str, name: str, language: Language) -> bool:
@@ -148,6 +166,7 @@ def _kinds(language: Language) -> tuple[_Kind, ...]:
                 found.append(
                     _Kind(
                         titles=tuple(part for part in parts if part),
+                        category=_plain(name),
                         noun=seed.noun.in_(language).lower(),
                         thing=_thing(seed, language),
                         said=" ".join(
@@ -237,7 +256,8 @@ def _tokens(text: str) -> list[str]:
 def _singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+    plural = word.endswith("s") and not word.endswith(("ss", "is", "us")) and len(word) > 3
+    return word[:-1] if plural else word
 
 
 def _bigrams(text: str) -> set[str]:
