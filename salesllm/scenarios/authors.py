@@ -61,7 +61,8 @@ _FACTOR_WORDS = {
     DecisionFactor.FIT_AND_FLEXIBILITY: r"\bfit|flexib|suit|compatib|合适|灵活|适合|匹配|兼容",
 }
 _FINANCIAL = re.compile(
-    r"deposit|insurance|\bfunds?\b|\bbonds?\b|\bstocks?\b|securities|annuity|savings|wealth"
+    r"deposit|insurance|\bfunds?\b|\bbonds?\b|\bstocks?\b|\bshares\b|securities|annuity"
+    r"|savings|notice account"
     r"|存款|存单|理财|基金|债券|股票|证券|保险|重疾|年金",
     re.IGNORECASE,
 )

@@ -52,6 +52,7 @@ class _Kind:
     """A seed of the catalogue in one language.
 
     Attributes:
+        brands: One of which is in its title.
         titles: The fixed parts of its title.
         category: The plain name of its category.
         noun: What it is called in full.
@@ -59,11 +60,17 @@ class _Kind:
         said: Its names and what its customers open with.
     """
 
+    brands: tuple[str, ...]
     titles: tuple[str, ...]
     category: str
     noun: str
     thing: str
     said: str
+
+    def has(self, name: str) -> bool:
+        """Whether it is the kind of a product of that name, which the catalogue made."""
+        whole = all(part in name for part in self.titles)
+        return whole and any(brand in name for brand in self.brands)
 
 
 def opener_mismatch(row: Row) -> Iterator[Finding]:
@@ -82,40 +89,42 @@ def opener_mismatch(row: Row) -> Iterator[Finding]:
 def stranger(opener: str, product: Product, language: Language) -> str | None:
     """The thing that an opener names and that is not the product; None where it fits."""
     opener, name = opener.strip().lower(), product.name.lower()
-    kinds = [k for k in _kinds(language) if all(part in name for part in k.titles)]
+    kinds = [kind for kind in _kinds(language) if kind.has(name)]
+    if kinds:
+        asked = _asked_of(language).get(opener)
+        if asked:
+            return None if asked & {kind.noun for kind in kinds} else max(asked, key=len)
+    elif _shares_a_word(opener, name, language):
+        return None
+    else:
+        kinds = _like(product, name, language)
+    if any(kind.noun in opener for kind in kinds):
+        return None
     facts = [f"{label} {text}" for label, text in product.facts.items()]
     texts = [product.name, product.category, *facts, *product.selling_points]
-    if kinds:  # one of the catalogue's: all that may be said of it is known
-        related = " ".join([*texts, *(kind.said for kind in kinds)]).lower()
-        asked = _asked_of(language).get(opener, set())
-        if asked and not asked & {kind.noun for kind in kinds}:
-            return max(asked, key=len)
-        if asked or any(kind.noun in opener for kind in kinds):
-            return None
-    else:
-        kind = _plain(product.category)
-        kinds = [
-            k for k in _kinds(language) if k.category == kind or _mentions(k.thing, name, language)
-        ]
-        related = " ".join([*texts, *(kind.said for kind in kinds)]).lower()
-        if _shares_a_word(opener, name, language):
-            return None
-    nouns = [k.noun for k in _kinds(language) if _mentions(k.noun, opener, language)]
-    foreign = [noun for noun in nouns if noun not in related]
+    related = " ".join([*texts, *(kind.said for kind in kinds)]).lower()
+    nouns = [kind.noun for kind in _kinds(language) if _mentions(kind.noun, opener, language)]
     if nouns:
-        return max(foreign, key=len) if len(foreign) == len(nouns) else None
-    if language == "en":
-        things = _things_en(opener)
-        own = {kind.thing for kind in kinds} | (_things()["en"] & set(_tokens(name)))
-        if own & set(_tokens(opener)):
-            return None
-        words = set(_tokens(related))
-        strange = [thing for thing in things if not _akin(thing, words)]
-        return min(strange) if things and len(strange) == len(things) else None
-    things = _things_zh(opener)
-    if not things or any(_bigrams(thing) & _bigrams(related) for thing in things):
-        return None
-    return max(things, key=len)
+        return None if any(noun in related for noun in nouns) else max(nouns, key=len)
+    if language == "zh":
+        things, known = _things_zh(opener), _bigrams(related)
+        fits = any(_bigrams(thing) & known for thing in things)
+    else:
+        things, words = _things_en(opener), set(_tokens(related))
+        fits = any(_akin(thing, words) for thing in things) or any(
+            kind.thing in _tokens(opener) for kind in kinds
+        )
+    return max(sorted(things), key=len) if things and not fits else None
+
+
+def _like(product: Product, name: str, language: Language) -> list[_Kind]:
+    """Kinds that a product of somebody else's may be: of its category, or called as it is."""
+    category = _plain(product.category)
+    return [
+        kind
+        for kind in _kinds(language)
+        if kind.category == category or _mentions(kind.thing, name, language)
+    ]
 
 
 def _mentions(thing: str, text: str, language: Language) -> bool:
@@ -165,6 +174,7 @@ def _kinds(language: Language) -> tuple[_Kind, ...]:
                 said = [seed.noun, seed.title, *seed.openers, *general.openers]
                 found.append(
                     _Kind(
+                        brands=tuple(brand.in_(language).lower() for brand in general.brands),
                         titles=tuple(part for part in parts if part),
                         category=_plain(name),
                         noun=seed.noun.in_(language).lower(),
