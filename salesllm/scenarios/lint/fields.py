@@ -127,6 +127,8 @@ def difficulty(row: Row) -> Iterator[Finding]:
 
 def unfilled_placeholder(row: Row) -> Iterator[Finding]:
     """A slot that a template left open: `{name}`, `<name>`, `[X]`, `XX`, `TODO`, `某某`, `___`."""
+    if not _PLACEHOLDER.search("\n".join(row.raw.values())):
+        return
     for field, text in row.raw.items():
         if found := _PLACEHOLDER.search(text):
             message = f"holds the placeholder {found[0]!r}"

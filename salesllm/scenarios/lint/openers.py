@@ -69,8 +69,9 @@ class _Kind:
 
     def has(self, name: str) -> bool:
         """Whether it is the kind of a product of that name, which the catalogue made."""
-        whole = all(part in name for part in self.titles)
-        return whole and any(brand in name for brand in self.brands)
+        if not self.titles or self.titles[0] not in name:
+            return False
+        return all(part in name for part in self.titles) and any(b in name for b in self.brands)
 
 
 def opener_mismatch(row: Row) -> Iterator[Finding]:
