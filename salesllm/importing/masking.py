@@ -174,6 +174,10 @@ def _form(pattern: str) -> re.Pattern[str]:
 _START = r"(?<!\d)(?<!\d[.-])"
 _END = r"(?!\d)(?!\.\d)(?!-\d{5})"
 _NO_WORD_BEFORE, _NO_WORD_AFTER = r"(?<!\w)", r"(?!-?\w)"
+_WECHAT = r"微信 | [薇威维]信 | v信 | (?<![a-z0-9])(?:vx|wx|wechat|weixin)"
+_FILLER = r"""(?: [号码是为我的加下上有吗呗吧呢:,?\s-]
+                | (?<!\w)(?:id|is|as|at|me|mine|my|no\.?|num|number)(?!\w) ){0,8}"""
+"""What people write between the word and the id."""
 
 _RULES = (
     _Rule(Kind.EMAIL, _form(r"""
@@ -204,9 +208,8 @@ _RULES = (
         {_NO_WORD_BEFORE} {_START} (?!000|666|9)\d{{3}}-(?!00)\d{{2}}-(?!0000)\d{{4}}
         {_NO_WORD_AFTER} {_END}
         """)),
-    _Rule(Kind.QQ, _form(r"""
-        (?<![a-z]) (?: qq | 扣扣 | 企鹅 | 加q | q(?=号) ) (?: 号码? | \s?(?:number|num|no\.?|id) )?
-        (?: 是 | 为 | \sis )? [:\s]{0,2} (?P<it>[1-9]\d{4,9}) (?!\d)
+    _Rule(Kind.QQ, _form(rf"""
+        (?<![a-z]) (?: qq | 扣扣 | 企鹅 | 加q | q(?=号) ) {_FILLER} (?P<it>[1-9]\d{{4,9}}) (?!\d)
         """)),
     _Rule(Kind.PHONE, _form(rf"""
         {_START} (?<!\+) (?: \(?(?:\+|00)?86\)?[ -]? )? (?:
@@ -242,14 +245,12 @@ _RULES = (
     _Rule(Kind.WECHAT, _form(r"""
         (?<![a-z0-9_]) wxid_\w{6,20} (?!\w)
         """), number=False),
-    _Rule(Kind.WECHAT, _form(r"""
-        (?: 微信 | [薇威维]信 | v信 | 加我 | 加v | (?<![a-z0-9])(?:vx|wx|wechat|weixin) )
-        (?: 号码? | 是 | 为 | [ ]?id | [ ]is | [:\s] ){0,4}
-        (?P<it>(?=[a-z_-]{0,19}\d|[a-z-]{0,19}_)[a-z][\w-]{5,19}) (?![\w-])
+    _Rule(Kind.WECHAT, _form(rf"""
+        (?: {_WECHAT} | 加我 | 加v | \+v ) {_FILLER}
+        (?P<it>(?=[a-z_-]{{0,19}}\d|[a-z-]{{0,19}}_)[a-z][\w-]{{5,19}}) (?!\w)
         """), number=False),
-    _Rule(Kind.WECHAT, _form(r"""
-        (?: 微信 | [薇威维]信 | v信 | (?<![a-z0-9])(?:vx|wx|wechat|weixin) )
-        (?: 号码?(?:是|为)?[:\s]{0,2} | [ ]?id(?:[ ]is)?[:\s]{1,2} | [:]\s? )
-        (?P<it>[a-z][a-z]{5,19} | [1-9]\d{5,9}) (?![\w-])
+    _Rule(Kind.WECHAT, _form(rf"""
+        (?: {_WECHAT} ) (?: 号码?[是为]?[:\s]{{0,2}} | [ ]?id(?:[ ]is)?[:\s]{{1,2}} | [:]\s? )
+        (?P<it>[a-z]{{6,20}} | [1-9]\d{{5,9}}) (?![\w-])
         """)),
 )  # fmt: skip
