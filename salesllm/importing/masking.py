@@ -90,8 +90,7 @@ def _is_card(digits: str) -> bool:
     return _ISSUERS.fullmatch(digits) is not None and _luhn(digits)
 
 
-_PROVINCES = frozenset("11 12 13 14 15 21 22 23 31 32 33 34 35 36 37 41 42 43 44 45 46 50 51 52 53"
-                       " 54 61 62 63 64 65 71 81 82 83".split())  # fmt: skip
+_PROVINCE = re.compile("1[1-5]|2[1-3]|3[1-7]|4[1-6]|5[0-4]|6[1-5]|71|8[1-3]")
 _WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)  # GB 11643-1999
 
 
@@ -102,7 +101,7 @@ def _is_resident_id(digits: str) -> bool:
         date(int(born[:4]), int(born[4:6]), int(born[6:]))
     except ValueError:
         return False
-    if digits[:2] not in _PROVINCES:
+    if not _PROVINCE.match(digits):
         return False
     total = sum(int(digit) * weight for digit, weight in zip(digits, _WEIGHTS, strict=False))
     return len(digits) == 15 or "10X98765432"[total % 11] == digits[17].upper()
@@ -218,11 +217,13 @@ _RULES = (
         ) {_END}
         """)),
     _Rule(Kind.PHONE, _form(rf"""
-        {_START} (?: \+ | 00(?=\d{{1,3}}[ -]) ) [1-9]\d{{0,2}} (?: [ .-]?\(?\d{{1,5}}\)? ){{2,6}} {_END}
+        {_START} (?: \+ | 00(?=\d{{1,3}}[ -]) )
+        [1-9]\d{{0,2}} (?: [ .-]?\(?\d{{1,5}}\)? ){{2,6}} {_END}
         """), _is_international),
     _Rule(Kind.PHONE, _form(rf"""
         {_START} (?: # an area code and a number, in China; then in the United Kingdom
-            (?: \(0(?:10|2\d|[3-9]\d{{2}})\) | 0(?:10|2\d|[3-9]\d{{2}}) ) [ -]?[2-9]\d{{2,3}}[ -]?\d{{4}}
+            (?: \(0(?:10|2\d|[3-9]\d{{2}})\) | 0(?:10|2\d|[3-9]\d{{2}}) )
+            [ -]?[2-9]\d{{2,3}}[ -]?\d{{4}}
             | 07\d{{3}}[ ]?\d{{3}}[ ]?\d{{3}}
             | (?: \(0[1-9]\d{{2,3}}\) | 0[1-9]\d{{2,3}} ) [ -] (?: \d{{3}}[ -]\d{{3,4}} | \d{{6}} )
             | [48]00-\d{{3,4}}-\d{{3,4}} | 400[ ]?\d{{3}}[ ]?\d{{4}}
@@ -234,7 +235,8 @@ _RULES = (
         {_NO_WORD_AFTER} {_END}
         """)),
     _Rule(Kind.PHONE, _form(rf"""
-        (?: 电话 | 座机 | 固话 | 致电 | 拨打 ) (?: 号码?|是|为|[:\s] ){{0,3}}
+        (?: (?: 电话 | 座机 | 固话 | 致电 | 拨打 ) (?: 号码?|是|为|[:\s] ){{0,3}}
+          | 0\d{{2,3}}[ -]?[2-9]\d{{6,7}} [、,和或/\s]{{1,2}} ) # a second number after the first
         (?P<it>[2-9]\d{{2,3}}[ -]?\d{{4}}) {_END}
         """)),
     _Rule(Kind.PHONE, _form(rf"""
