@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from salesllm.dedup import near_duplicates
 from salesllm.dialogue import Dialogue
 from salesllm.importing.masking import Kind, find_personal, mask
+from salesllm.importing.readers import Place, Rejected
 
 D = TypeVar("D", bound=Dialogue)
 
@@ -51,8 +52,20 @@ def mask_dialogue(dialogue: D) -> tuple[D, list[Masked]]:
     return (type(dialogue).model_validate(record) if found else dialogue), found
 
 
-def mask_raw(raw: str) -> str:
-    """A rejected record without personal data; JSON is masked text by text."""
+def rejected_row(rejected: Rejected) -> dict[str, Any]:
+    """A row of JSON that says where the record is and why it was rejected; masked."""
+    return {
+        "file": str(rejected.place.file),
+        "line": rejected.place.line,
+        "id": rejected.id,
+        "field": rejected.field,
+        "reason": _masked(rejected.reason, "", []),
+        "raw": _mask_raw(rejected.raw),
+    }
+
+
+def _mask_raw(raw: str) -> str:
+    """JSON is masked text by text; what is no JSON, as it stands."""
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
@@ -131,3 +144,65 @@ def repetitions(dialogues: Sequence[Dialogue], threshold: float | None) -> list[
             for near in near_duplicates(texts, threshold)
         ]
     return sorted(found, key=lambda repeated: repeated.index)
+
+
+@dataclass(frozen=True)
+class Clean(Generic[D]):
+    """What became of accepted dialogues: `kept`, `rejected` and `repeated` are all of them.
+
+    Attributes:
+        repeated: Repetitions as rows of JSON: `id` repeats `of`.
+        masked: Each masking with its place.
+        named: Ids of dialogues that bear personal data in a field that is never masked.
+    """
+
+    kept: list[D]
+    rejected: list[Rejected]
+    repeated: list[dict[str, Any]]
+    masked: list[tuple[Place, Masked]]
+    named: list[str]
+
+
+def clean(
+    accepted: Sequence[tuple[Place, D]], *, masking: bool = True, threshold: float | None = 0.8
+) -> Clean[D]:
+    """Masks, checks the language, and removes repetitions, in this order.
+
+    Args:
+        threshold: As in `repetitions`.
+    """
+    places, dialogues, named = [], [], []
+    rejected: list[Rejected] = []
+    masked: list[tuple[Place, Masked]] = []
+    for place, dialogue in accepted:
+        if masking:
+            dialogue, found = mask_dialogue(dialogue)
+            masked += [(place, one) for one in found]
+        if reason := wrong_language(dialogue):
+            raw = dialogue.model_dump_json()
+            rejected.append(Rejected(place, dialogue.id, "language", reason, raw))
+            continue
+        if any(find_personal(name) for name in _names(dialogue)):
+            named.append(dialogue.id)
+        places.append(place)
+        dialogues.append(dialogue)
+    repeated = repetitions(dialogues, threshold)
+    rows = [
+        {
+            "id": dialogues[one.index].id,
+            "of": dialogues[one.of].id,
+            "exact": one.exact,
+            "similarity": round(one.similarity, 4),
+            "file": str(places[one.index].file),
+            "line": places[one.index].line,
+        }
+        for one in repeated
+    ]
+    gone = {one.index for one in repeated}
+    kept = [dialogue for index, dialogue in enumerate(dialogues) if index not in gone]
+    return Clean(kept, rejected, rows, masked, named)
+
+
+def _names(dialogue: Dialogue) -> list[str]:
+    fields = (dialogue.id, dialogue.worker_id, dialogue.scenario_id, dialogue.product_line)
+    return [name for name in (*fields, dialogue.source) if name]
