@@ -66,9 +66,7 @@ def main() -> None:
     for reason, count in Counter(f"{one.field}: {one.reason}" for one in rejected).most_common(5):
         print(f"rejected {count}: {reason}")
     if not kept:
-        problem = f"none of {read} records is a dialogue; the first: {rejected[0].reason}"
-        raise InputError(problem.rstrip("."), path=args.dialogues[0], line=rejected[0].place.line,
-                         field=rejected[0].field, fix="Check --format and --fields")  # fmt: skip
+        raise _nothing_left(args.dialogues[0], rejected)
     if args.dry_run:
         return
 
@@ -144,13 +142,23 @@ def _read(args: argparse.Namespace, table: Table) -> Iterator[Draft | Rejected]:
             yield from read_messages(path, args.customer_role)
 
 
+def _nothing_left(path: Path, rejected: Sequence[Rejected]) -> InputError:
+    fix = "Check --format and --fields"
+    if not rejected:
+        return InputError("there is no record in it", path=path, fix=fix)
+    first = rejected[0]
+    problem = f"none of {len(rejected)} records is a dialogue; this one: {first.reason}"
+    return InputError(problem, path=first.place.file, line=first.place.line, field=first.field,
+                      fix=fix)  # fmt: skip
+
+
 def _warn(named: Sequence[str], largest: float, share: float) -> None:
     if named:
         print(f"warning: {len(named)} dialogues have personal data in an id, which is not masked,"
               f" the first {named[0]!r}", file=sys.stderr)  # fmt: skip
     if largest > share:
-        print(f"warning: workers, scenarios or texts link {largest:.0%} of the dialogues, which stay"
-              " in one part: that part is larger than its share", file=sys.stderr)  # fmt: skip
+        print(f"warning: shared workers, scenarios or texts link {largest:.0%} of the dialogues, so"
+              " that they stay in one part, which is larger than its share", file=sys.stderr)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -33,44 +33,49 @@ KEYS = ["id", "language", "source", "product_line", "turns", "messages", "conver
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(WORDS)
 VALUES: st.SearchStrategy[Any] = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
 
 def chats(role: str, text: str, sides: tuple[str, str]) -> st.SearchStrategy[Any]:
-    """Records that are nearly chats."""
-    message = st.fixed_dictionaries({role: st.sampled_from(sides), text: st.just("hi")}) | VALUES
+    """Records that are chats, or nearly so."""
     name = "messages" if role == "role" else "conversations"
-    return st.fixed_dictionaries(
+    good = [{role: side, text: "hi"} for side in sides]
+    message = st.sampled_from(good) | VALUES
+    return st.fixed_dictionaries({name: st.just(good)}) | st.fixed_dictionaries(
         {name: st.lists(message, max_size=4)},
         optional={"id": SCALARS, "context": VALUES, "outcome": SCALARS, "x": VALUES},
     )
 
 
 def records() -> st.SearchStrategy[Any]:
-    """Records that are nearly dialogues."""
-    speaker = st.sampled_from(["customer", "salesperson"])
-    turn = st.fixed_dictionaries({"speaker": speaker, "text": st.just("hi")}) | VALUES
-    fields = {"id": st.text("ab", max_size=2), "turns": st.lists(turn, max_size=4)}
-    return st.fixed_dictionaries(fields, optional={"context": VALUES, "worker_id": SCALARS})
+    """Records that are dialogues, or nearly so."""
+    good = [{"speaker": speaker, "text": "hi"} for speaker in ("customer", "salesperson")]
+    turns = st.just(good) | st.lists(st.sampled_from(good) | VALUES, max_size=4)
+    fields = {"id": st.text("abcdef", min_size=1, max_size=2), "turns": turns}
+    return st.fixed_dictionaries(fields) | st.fixed_dictionaries(
+        fields, optional={"context": VALUES, "worker_id": SCALARS}
+    )
 
 
 def jsonl(items: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
-    texts = (items | VALUES).map(json.dumps) | st.text(max_size=10)
-    as_list = st.lists(items | VALUES, max_size=3).map(lambda rows: json.dumps(rows, indent=1))
+    texts = items.map(json.dumps) | (items | VALUES).map(json.dumps) | st.text(max_size=10)
+    as_list = st.lists(items | VALUES, max_size=4).map(lambda rows: json.dumps(rows, indent=1))
     return st.lists(texts, max_size=6).map("\n".join) | as_list
 
 
 def tables() -> st.SearchStrategy[str]:
     cell = st.sampled_from([*WORDS[:-1], "d1", "d2", '"x,\ny"', "{}", "[1]"]) | st.text(max_size=5)
-    turn = st.tuples(
-        st.sampled_from(["d1", "d2", ""]), st.sampled_from(["customer", "salesperson", "bot"]), cell
-    )
+    name = st.sampled_from(["d1", "d2", "d3", "d4"])
+    dialogue = name.map(lambda d: f"{d},customer,hi,\n{d},salesperson,hi,")
+    turn = st.tuples(name | st.just(""), st.sampled_from(["customer", "bot"]), cell, cell)
+    row = (st.lists(cell, max_size=6) | turn).map(",".join)
     header = "dialogue_id,speaker,text,context"
-    row = st.lists(cell, max_size=6) | turn.map(list)
-    return st.lists(row.map(",".join), max_size=8).map(lambda rows: "\n".join([header, *rows]))
+    rows = st.lists(dialogue | dialogue | row, max_size=6)
+    return rows.map(lambda rows: "\n".join([header, *rows]))
 
 
 IMPORTERS: dict[str, tuple[Callable[[Path], Iterable[Draft | Rejected]], Any]] = {

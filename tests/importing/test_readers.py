@@ -40,7 +40,7 @@ FORMATS: dict[str, tuple[Callable[..., None], Callable[[Path], Any]]] = {
     ),
 }
 TEXTS = st.text(
-    st.characters(codec="utf-8") | st.sampled_from('",;\t\n\r\'“你好🙂\u2028'), min_size=1
+    st.characters(codec="utf-8") | st.sampled_from("\",;\t\n\r'“你好🙂\u2028"), min_size=1
 ).filter(lambda text: text.strip() and END_MARKER not in text)
 NAMES = st.text("abcäö键,;\"' ", min_size=1).filter(str.strip)
 
@@ -120,7 +120,9 @@ CHAT = [
 
 
 def chats(path: Path, *rows: Any) -> Path:
-    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    path.write_text(
+        "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
+    )
     return path
 
 

@@ -32,7 +32,8 @@ def test_rows_of_dialogues_may_be_mixed(tmp_path: Path) -> None:
         "\ufeff" + HEADER + "a,customer,hi,en,shop,lamps,\n"
         'b,customer,"well,\nhello",en,shop,lamps,"{""x"": 1}"\n'
         "\n,,,,,,\n"
-        "a,salesperson,yes?,,,,\na,salesperson,still there?,,,,\nb,salesperson,yes,en,shop,lamps,\n",
+        "a,salesperson,yes?,,,,\na,salesperson,still there?,,,,\n"
+        "b,salesperson,yes,en,shop,lamps,\n",
     )
     dialogues, rejected = read(path)
     assert not rejected
