@@ -83,11 +83,12 @@ def _masked(value: Any, place: str, found: list[Masked]) -> Any:
         return value
     text = str(value)
     finds = find_personal(text)
+    starred = list(text)
     for find in finds:
-        it = text[find.start : find.end]
-        starred = f"{it[:2]}{'*' * max(len(it) - 3, 1)}{it[-1]}"
-        around = text[max(0, find.start - 12) : find.start], text[find.end : find.end + 12]
-        found.append(Masked(find.kind, place, around[0] + starred + around[1]))
+        starred[find.start + 2 : find.end - 1] = "*" * (find.end - find.start - 3)
+    for find in finds:
+        around = "".join(starred[max(0, find.start - 12) : find.end + 12])
+        found.append(Masked(find.kind, place, " ".join(around.split())))
     return mask(text, finds) if finds else value
 
 

@@ -53,6 +53,11 @@ def test_turns_and_context_are_masked() -> None:
     assert found[0].shown == "mail an************m"
 
 
+def test_what_is_shown_of_it_is_starred_out() -> None:
+    _, found = mask_dialogue(dialogue("13800138000 or\n15900001111", "ok"))
+    assert [one.shown for one in found] == ["13********0 or 15******", "*******0 or 15********1"]
+
+
 def test_a_dialogue_without_any_stays_as_it_is() -> None:
     labelled = LabelledDialogue(**dialogue("hi", "hello").model_dump(), label="buy")
     assert mask_dialogue(labelled) == (labelled, [])
