@@ -157,8 +157,8 @@ def _warn(named: Sequence[str], largest: float, share: float) -> None:
         print(f"warning: {len(named)} dialogues have personal data in an id, which is not masked,"
               f" the first {named[0]!r}", file=sys.stderr)  # fmt: skip
     if largest > share:
-        print(f"warning: {largest:.0%} of the dialogues are linked by workers, scenarios or texts:"
-              " they stay in one part, which is larger than its share", file=sys.stderr)  # fmt: skip
+        linked = f"{largest:.0%} of the dialogues are linked by workers, scenarios or texts"
+        print(f"warning: {linked} and stay in one part, larger than its share", file=sys.stderr)
 
 
 if __name__ == "__main__":

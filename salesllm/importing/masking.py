@@ -172,7 +172,9 @@ def _form(pattern: str) -> re.Pattern[str]:
 
 _START = r"(?<!\d)(?<!\d[.-])"
 _END = r"(?!\d)(?!\.\d)(?!-\d{5})"
+_NOT_IN_A_WORD = r"(?: (?<![a-z_]) | (?<=tel) | (?<=phone) | (?<=[vw]x) | (?<=qq) )"
 _NO_WORD_BEFORE, _NO_WORD_AFTER = r"(?<!\w)", r"(?!-?\w)"
+_LOCAL = r"(?: 电话 | 座机 | 固话 | 致电 | 拨打 ) (?: 号码?|是|为|[:\s] ){0,3}"
 _WECHAT = r"微信 | [薇威维]信 | v信 | (?<![a-z0-9])(?:vx|wx|wechat|weixin)"
 _FILLER = r"""(?: [号码是为我的加下上有吗呗吧呢:,?\s-]
                 | (?<!\w)(?:id|is|as|at|me|mine|my|no\.?|num|number)(?!\w) ){0,8}"""
@@ -211,7 +213,7 @@ _RULES = (
         (?<![a-z]) (?: qq | 扣扣 | 企鹅 | 加q | q(?=号) ) {_FILLER} (?P<it>[1-9]\d{{4,9}}) (?!\d)
         """)),
     _Rule(Kind.PHONE, _form(rf"""
-        {_START} (?<!\+) (?: (?<![a-z_]) | (?<=tel) | (?<=phone) | (?<=[vw]x) | (?<=qq) )
+        {_START} (?<!\+) {_NOT_IN_A_WORD}
         (?: \(?(?:\+|00)?86\)?[ -]? )? (?:
             1[3-9]\d (?: \d{{8}} | ([ .-])\d{{4}}\1\d{{4}} )
             | 1[3-9]\d{{2}}([ -])\d{{3}}\2\d{{4}} | 1[ ][3-9](?:[ ]\d){{9}}
@@ -222,7 +224,7 @@ _RULES = (
         [1-9]\d{{0,2}} (?: [ .-]?\(?\d{{1,5}}\)? ){{2,6}} {_END}
         """), _is_international),
     _Rule(Kind.PHONE, _form(rf"""
-        {_START} (?: # an area code and a number, in China; then in the United Kingdom
+        {_START} {_NOT_IN_A_WORD} (?: # with an area code: in China, then in the United Kingdom
             (?: \(0(?:10|2\d|[3-9]\d{{2}})\) | 0(?:10|2\d|[3-9]\d{{2}}) )
             [ -]?[2-9]\d{{2,3}}[ -]?\d{{4}}
             | 07\d{{3}}[ ]?\d{{3}}[ ]?\d{{3}}
@@ -236,9 +238,11 @@ _RULES = (
         {_NO_WORD_AFTER} {_END}
         """)),
     _Rule(Kind.PHONE, _form(rf"""
-        (?: (?: 电话 | 座机 | 固话 | 致电 | 拨打 ) (?: 号码?|是|为|[:\s] ){{0,3}}
-          | 0\d{{2,3}}[ -]?[2-9]\d{{6,7}} [、,和或/\s]{{1,2}} ) # a second number after the first
-        (?P<it>[2-9]\d{{2,3}}[ -]?\d{{4}}) {_END}
+        {_LOCAL} (?P<it>[2-9]\d{{2,3}}[ -]?\d{{4}}) {_END}
+        """)),
+    _Rule(Kind.PHONE, _form(rf"""
+        (?: {_LOCAL} | 0\d{{2,3}}-? ) [2-9]\d{{6,7}} [、,和或/\s]{{1,2}} # a second after the first
+        (?P<it>[2-9]\d{{6,7}}) {_END}
         """)),
     _Rule(Kind.PHONE, _form(rf"""
         \b(?: phone | cell | mobile | call | text | tel | dial | ring | reach | whatsapp | number )
