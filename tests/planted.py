@@ -3,7 +3,8 @@
     python tests/planted.py      # figures of both sets, as JSON
 
 Texts bear marks such as `<PHONE>...</PHONE>`; a find counts if kind and place are exactly right.
-`masking_planted.json` was written before the masker, `masking_heldout.json` after it.
+`masking_planted.json` was written before the masker, `masking_heldout.json` after it (recall 0.897,
+precision 1 at first sight), `masking_fresh.json` after what that taught (0.918 and 0.957).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from salesllm.importing.masking import Find, Kind, find_personal
 
 SETS = {name: Path(__file__).parent / f"importing/masking_{name}.json" for name in
-        ("planted", "heldout")}  # fmt: skip
+        ("planted", "heldout", "fresh")}  # fmt: skip
 _MARK = re.compile(r"<([A-Z]+)>([^<]*)</\1>")
 
 

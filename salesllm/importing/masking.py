@@ -115,7 +115,7 @@ _NAMED_OTHERWISE = re.compile(
     r"(?:订单|单号|编号|流水|条码|条形码|序列|型号|运单|快递|车架|保单|合同|参考|批号|积分|货号|税号|发票"
     r"|\b(?:order|tracking|part|model|sku|serial|isbn|upc|barcode|ref|reference|transaction|lot"
     r"|batch|cusip|policy|invoice|item|imei|s/?n|vin|case|ticket|confirmation)\b)"
-    r"[^0-9,.;!?\n]{0,14}$",
+    r"(?:\sno\.)?[^0-9,.;!?\n]{0,14}$",
     re.IGNORECASE | re.ASCII,
 )
 _CONTACT = re.compile(
@@ -124,7 +124,7 @@ _CONTACT = re.compile(
 )
 _CURRENCY = re.compile(r"[$¥£€]\s?$")
 _UNIT = re.compile(
-    r"\s?(?:元|块|圆|万|亿|美金|美元|港币|人民币|股|份|件|箱|瓶|分(?!机)|%|(?:dollars?|usd|rmb|cny|yuan"
+    r"\s?(?:[日韩欧港美]?元|块|圆|万|亿|美金|港币|人民币|股|份|件|箱|瓶|分(?!机)|%|(?:dollars?|usd|rmb|cny|yuan"
     r"|bucks|pounds|euros|points?|pts|units?|shares|miles|km)\b)",
     re.IGNORECASE,
 )
@@ -176,8 +176,8 @@ _NOT_IN_A_WORD = r"(?: (?<![a-z_]) | (?<=tel) | (?<=phone) | (?<=[vw]x) | (?<=qq
 _NO_WORD_BEFORE, _NO_WORD_AFTER = r"(?<!\w)", r"(?!-?\w)"
 _LOCAL = r"(?: 电话 | 座机 | 固话 | 致电 | 拨打 ) (?: 号码?|是|为|[:\s] ){0,3}"
 _WECHAT = r"微信 | [薇威维]信 | v信 | (?<![a-z0-9])(?:vx|wx|wechat|weixin)"
-_FILLER = r"""(?: [号码是为我的加下上有吗呗吧呢:,?\s-]
-                | (?<!\w)(?:id|is|as|at|me|mine|my|no\.?|num|number)(?!\w) ){0,8}"""
+_FILLER = r"""(?: [号码是为我的加个下上有聊搜找吗呗吧呢:,?\s-]
+                | (?<!\w)(?:id|is|as|at|me|mine|my|too|no\.?|num|number)(?!\w) ){0,8}"""
 """What people write between the word and the id."""
 
 _RULES = (
@@ -245,7 +245,8 @@ _RULES = (
         (?P<it>[2-9]\d{{6,7}}) {_END}
         """)),
     _Rule(Kind.PHONE, _form(rf"""
-        \b(?: phone | cell | mobile | call | text | tel | dial | ring | reach | whatsapp | number )
+        \b(?: phone | cell | mobile | call | text | message | tel | dial | ring | reach | whatsapp
+            | number )
         (?: [ ](?:number|no\.?|me|us|is|at|on|it's) ){{0,3}} [:\s]{{1,2}}
         (?P<it>1?[2-9]\d{{2}}[2-9]\d{{6}} | [2-9]\d{{2}}-\d{{4}}) {_NO_WORD_AFTER} {_END}
         """)),

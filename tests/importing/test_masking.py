@@ -19,8 +19,9 @@ def test_planted_personal_data(language: str) -> None:
     assert result.precision >= 0.95, result.wrong
 
 
-def test_texts_written_after_the_masker() -> None:
-    result = score("heldout")
+@pytest.mark.parametrize("name", ["heldout", "fresh"])
+def test_texts_written_after_the_masker(name: str) -> None:
+    result = score(name)
     assert result.recall >= 0.95, result.missed
     assert result.precision >= 0.95, result.wrong
 
