@@ -23,9 +23,7 @@ from salesllm.errors import InputError, entry_point
 from salesllm.fidelity.ablation import (
     DETECTOR,
     PROMPTS,
-    SUMMARY,
     AblationRecipe,
-    claim_output,
     generated_turns,
     judged,
     read_detector_train,
@@ -37,7 +35,7 @@ from salesllm.fidelity.inversion import SpeakerDetector
 from salesllm.fidelity.predict import find_targets, predict
 from salesllm.fidelity.similarity import Embedder
 from salesllm.fidelity.table import table_of
-from salesllm.files import sha256, write_json, write_jsonl, write_text
+from salesllm.files import claim_folder, sha256, write_json, write_jsonl, write_text
 from salesllm.progress import progress
 from salesllm.prompts import prompt_versions
 from salesllm.provenance import provenance
@@ -63,7 +61,7 @@ def main() -> None:
     simulated = {s.customer: generated_turns(s.path, s.customer) for s in recipe.simulated}
     simulated_rows = list(judged(simulated, detector))
     embedder = Embedder(recipe.embedding_model) if recipe.embedding_model else None
-    claim_output(recipe)
+    summary_file = claim_folder(recipe.output_dir, recipe.overwrite)
     detector.save(recipe.output_dir / DETECTOR)
 
     # Predict and score, one customer after the other
@@ -97,7 +95,7 @@ def main() -> None:
         data_sha256={str(path): sha256(path) for path in files if path},
     )
     write_json(recipe.output_dir / "run.json", record)
-    write_json(recipe.output_dir / SUMMARY, summary)  # last: it marks the run as finished
+    write_json(summary_file, summary)  # last: it marks the run as finished
     console.print(table, markup=False, highlight=False, soft_wrap=True)
 
 

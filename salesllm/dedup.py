@@ -14,8 +14,9 @@ _CHUNK = 2000
 """Texts shingled at once: the shingles of thirty thousand would take half a gigabyte."""
 
 
-_PERMUTATIONS = 256
+PERMUTATIONS = 256
 _RECALL = 0.995
+_STANDARD_ERROR = 0.5 / PERMUTATIONS**0.5
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,11 @@ class Deduplicator:
 
     def __init__(self, threshold: float = 0.8) -> None:
         self.threshold = threshold
-        bands, rows = _bands(threshold)
-        self._permutations = bands * rows
-        self._index = RMinHashLSH(threshold, self._permutations, bands)
+        number, rows = bands(threshold)
+        self._permutations = number * rows
+        self._index = RMinHashLSH(threshold, self._permutations, number)
         self._texts: list[str] = []
+        self._hashes: list[RMinHash] = []
         self._kept: list[bool] = []
 
     def add(self, texts: Sequence[str]) -> list[Duplicate]:
@@ -63,10 +65,16 @@ class Deduplicator:
             found += self._add(chunk)
         return found
 
+    def _near(self, index: int, other: int) -> bool:
+        """Whether MinHash's own estimate, within its standard error, comes near."""
+        estimate = self._hashes[index].jaccard(self._hashes[other])
+        return bool(estimate >= self.threshold - 4 * _STANDARD_ERROR)
+
     def _add(self, texts: Sequence[str]) -> list[Duplicate]:
         first = len(self._texts)
         self._texts += texts
-        hashes = RMinHash.from_token_sets([_shingles(t) for t in texts], self._permutations, 1)
+        hashes = RMinHash.from_token_sets([shingles(t) for t in texts], self._permutations, 1)
+        self._hashes += hashes
         self._index.insert_many(hashes, first)
         found = []
         for index, candidates in enumerate(self._index.query_all(hashes), first):
@@ -74,7 +82,7 @@ class Deduplicator:
                 (
                     (jaccard(self._texts[index], self._texts[other]), -other)
                     for other in candidates
-                    if other < index and self._kept[other]
+                    if other < index and self._kept[other] and self._near(index, other)
                 ),
                 default=(0.0, 0),
             )
@@ -86,16 +94,16 @@ class Deduplicator:
         return found
 
 
-def _bands(threshold: float) -> tuple[int, int]:
+def bands(threshold: float) -> tuple[int, int]:
     """Bands and rows a band of the LSH index, the most selective that finds what it should.
 
     Texts at Jaccard `s` share a band with probability `1 - (1 - s^rows)^bands`.
     """
     for rows in range(32, 1, -1):
-        bands = _PERMUTATIONS // rows
-        if 1 - (1 - threshold**rows) ** bands >= _RECALL:
-            return bands, rows
-    return _PERMUTATIONS, 1
+        number = PERMUTATIONS // rows
+        if 1 - (1 - threshold**rows) ** number >= _RECALL:
+            return number, rows
+    return PERMUTATIONS, 1
 
 
 def near_duplicates(texts: Sequence[str], threshold: float = 0.8) -> list[Duplicate]:
@@ -109,12 +117,12 @@ def jaccard(one: str, other: str) -> float:
     return len(a & b) / len(a | b) if a or b else 1.0
 
 
-def _shingles(text: str) -> list[str]:
+def shingles(text: str) -> list[str]:
+    """The 3-shingles of a text, in order; a text of fewer than three tokens is one shingle."""
     tokens = _TOKENS.findall(text.lower())
-    # A text of fewer than three tokens is one shingle.
     return [*map(" ".join, zip(tokens, tokens[1:], tokens[2:], strict=False))] or [" ".join(tokens)]
 
 
 @lru_cache(maxsize=4096)
 def _shingle_set(text: str) -> frozenset[str]:
-    return frozenset(_shingles(text))
+    return frozenset(shingles(text))

@@ -67,6 +67,19 @@ def finished_run(folder: str | Path, otherwise: str = "") -> InputError:
     return InputError(problem, path=folder, field="output_dir", fix=fix)
 
 
+def claim_folder(folder: str | Path, overwrite: bool) -> Path:
+    """The `summary.json` that a job writes last; on `overwrite` an old one is removed first.
+
+    Raises:
+        InputError: The folder holds a finished run.
+    """
+    summary = Path(folder) / "summary.json"
+    if summary.exists() and not overwrite:
+        raise finished_run(folder)
+    summary.unlink(missing_ok=True)
+    return summary
+
+
 def json_object(text: str) -> dict[str, Any]:
     """The object that one line holds.
 

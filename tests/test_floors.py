@@ -16,7 +16,7 @@ FLOORS = (
     {"prompts", "catalog"},
     {"scenarios", "importing"},
     {"chat"},
-    {"simulate", "scoring", "fidelity"},
+    {"simulate", "scoring", "fidelity", "generation"},
     {"benchmark", "training"},
     {"report"},
     {"quickstart"},

@@ -15,6 +15,7 @@ from salesllm.dialogue import Language, NonBlank
 from salesllm.errors import FieldError, InputError
 from salesllm.recipe import Recipe
 from salesllm.scenario import Scenario, read_scenarios
+from salesllm.scenarios.evaluation import scenario_file
 from salesllm.scenarios.scripts import with_scripts
 from salesllm.scoring import rules
 from salesllm.scoring.final import ALPHA
@@ -49,7 +50,8 @@ class BenchmarkRecipe(Recipe):
 
     Attributes:
         overwrite: Throw away what `output_dir` holds, instead of continuing it.
-        scenarios: Scenario records (JSONL); either these or `sample`.
+        scenarios: Scenario records (JSONL), or the name of a set that comes with the package
+            (`v1`, `v1-ablation`, `v1-smoke`); either these or `sample`.
         judge: Who rates the selling: None, written `rules`, for the rule-based stand-in.
         judge_attempts: How often an answer of the judge's without a score is asked for again,
             the first included.
@@ -130,7 +132,7 @@ def scenarios_of(recipe: BenchmarkRecipe) -> list[Scenario]:
         InputError: The file is not one of scenarios, or two scenarios share an id.
     """
     if recipe.scenarios is not None:
-        return read_scenarios(recipe.scenarios)
+        return read_scenarios(scenario_file(recipe.scenarios))
     from salesllm.scenarios.sampling import sample_scenarios
 
     sample = recipe.sample

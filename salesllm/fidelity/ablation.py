@@ -30,12 +30,12 @@ from salesllm.fidelity.similarity import (
     turn_scores,
 )
 from salesllm.fidelity.table import PAPER, PEOPLE
-from salesllm.files import finished_run, read_json
+from salesllm.files import read_json
 from salesllm.recipe import Recipe
 from salesllm.scenarios.scripts import system_prompt
 from salesllm.stats import bootstrap_mean, paired_difference
 
-SUMMARY, DETECTOR = "summary.json", "detector.npz"
+DETECTOR = "detector.npz"
 PROMPTS = ("customer_script", "customer_brief", "customer_generic")
 """The templates that a customer's system prompt may come from."""
 
@@ -110,14 +110,6 @@ class AblationRecipe(Recipe):
                 problem = f"there is no customer {simulated.customer!r}"
                 raise FieldError(problem, field="simulated", fix=f"Name one of {', '.join(names)}")
         return self
-
-
-def claim_output(recipe: AblationRecipe) -> None:
-    """Refuses a folder that holds a finished run, or makes it an unfinished one on `overwrite`."""
-    summary = recipe.output_dir / SUMMARY
-    if summary.exists() and not recipe.overwrite:
-        raise finished_run(recipe.output_dir)
-    summary.unlink(missing_ok=True)
 
 
 def read_detector_train(path: Path, held_out: Sequence[Dialogue]) -> list[Dialogue]:

@@ -111,14 +111,18 @@ class Embedder:
             ) from None
         self._vectors: dict[str, npt.NDArray[np.float32]] = {}
 
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Unit vectors, (texts, dimensions)."""
+        vectors: npt.NDArray[np.float32] = self._model.encode(
+            list(texts), batch_size=64, normalize_embeddings=True, show_progress_bar=False
+        )
+        return vectors
+
     def cosine(self, predictions: Sequence[str], references: Sequence[str]) -> list[float]:
         """Cosine of each pair, -1 to 1; an empty prediction, which has no meaning, scores 0."""
         # Every customer is compared with the same references, and many say the same short things.
         new = sorted({*predictions, *references} - self._vectors.keys())
-        vectors = self._model.encode(
-            new, batch_size=64, normalize_embeddings=True, show_progress_bar=False
-        )
-        self._vectors.update(zip(new, vectors, strict=True))
+        self._vectors.update(zip(new, self.encode(new), strict=True))
         return [
             float(np.clip(self._vectors[p] @ self._vectors[r], -1, 1)) if p.strip() else 0.0
             for p, r in zip(predictions, references, strict=True)

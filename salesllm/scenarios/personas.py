@@ -27,7 +27,7 @@ class PersonaDraft:
     occupation: Occupation
     city: City
     household: Household
-    details: tuple[Household, ...]
+    detail: Household
     tags: frozenset[str]
 
     @property
@@ -37,7 +37,7 @@ class PersonaDraft:
     def persona(self, language: Language) -> Persona:
         """The persona in words."""
         zh = language == "zh"
-        life = [self.household.text, *(detail.text for detail in self.details)]
+        life = (self.household.text, self.detail.text)
         return Persona(
             id=self.id,
             age_group=_AGES_ZH[self.age] if zh else self.age,
@@ -67,11 +67,8 @@ def draw_persona(key: str, market: str, rng: Random) -> PersonaDraft:
             continue
         household = rng.choice(homes)
         tags |= household.tags
-        details = []
-        for _ in range(rng.choice((1, 1, 2))):
-            fitting = [d for d in pool.details if d not in details and d.text.suits(tags)]
-            if fitting:
-                detail = rng.choice(fitting)
-                details.append(detail)
-                tags |= detail.tags
-        return PersonaDraft(key, age, gender, occupation, city, household, tuple(details), tags)
+        # One detail: two may be at odds.
+        detail = rng.choice([d for d in pool.details if d.text.suits(tags)])
+        return PersonaDraft(
+            key, age, gender, occupation, city, household, detail, tags | detail.tags
+        )

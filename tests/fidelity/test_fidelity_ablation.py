@@ -9,7 +9,6 @@ from salesllm.errors import InputError
 from salesllm.fidelity.ablation import (
     AblationRecipe,
     CustomerRecipe,
-    claim_output,
     generated_turns,
     likeness_change,
     read_detector_train,
@@ -192,15 +191,6 @@ def test_a_detector_must_not_know_the_held_out_dialogues(
     with pytest.raises(InputError, match=f"{shared} is also among the held-out"):
         read_detector_train(tmp_path / "train.jsonl", held_out)
     assert read_detector_train(tmp_path / "train.jsonl", held_out[1:6]) == train
-
-
-def test_a_finished_run_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
-    claim_output(recipe(output_dir=tmp_path))
-    write_json(tmp_path / "summary.json", {})
-    with pytest.raises(InputError, match=r"finished run.*--overwrite true"):
-        claim_output(recipe(output_dir=tmp_path))
-    claim_output(recipe(output_dir=tmp_path, overwrite=True))
-    assert not (tmp_path / "summary.json").exists()
 
 
 @pytest.mark.parametrize(
