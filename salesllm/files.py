@@ -81,7 +81,11 @@ def claim_folder(folder: str | Path, overwrite: bool) -> Path:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """One line of JSONL; raises `InputError` without its place."""
+    """The object that one line holds.
+
+    Raises:
+        InputError: It is not one, or has a text or number that nothing downstream takes.
+    """
     fix = "Write one JSON object a line"
     try:
         value = json.loads(text)
