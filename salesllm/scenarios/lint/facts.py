@@ -50,7 +50,7 @@ _LOW_RISK, _HIGH_RISK = _any(r"\bR1\b"), _any(r"\bR[45]\b")
 _NO_FEE = _any(
     r"\b(?:no|without|zero|free of) (?:(?:an?|any|extra|hidden|monthly) )?(?:([a-z]+) )?"
     r"(?:fees?|charges?)\b(?! (?:for|if|when|over|above|on|until|after|during|in)\b)",
-    r"(?:免|零|无|没有|不收)(?:任何)?([\u4e00-\u9fff]{0,4}?)费(?!用)"
+    r"(?:免|零|无|没有|不收)(?:任何)?([\u4e00-\u9fff]{1,4}?)费(?!用)"
     r"(?![^，。；]{0,4}(?:满|超过|以上))",
 )
 _FEE = _any(
