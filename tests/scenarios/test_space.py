@@ -50,7 +50,7 @@ def test_customers_fit_their_product(space: Space) -> None:
         assert suits(product.seed.audience, person.tags)
         a = scenario.attributes
         for text in (*a.motivations, *a.pain_points, *a.communication, a.opener):
-            assert text.suits(person.tags)
+            assert text.suits(person.tags | product.tags)
         assert len(set(a.factors)) == len(a.factors) >= 3
 
 
