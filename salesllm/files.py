@@ -154,6 +154,11 @@ def read_json(path: str | Path) -> Any:
         raise InputError(f"not JSON: {error}", path=path) from None
 
 
+def digest(value: Any) -> str:
+    """SHA-256 of a JSON value, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 def sha256(path: str | Path) -> str:
     """Hex digest of a file's bytes: the fingerprint that results carry of the data they used."""
     with Path(path).open("rb") as file:

@@ -30,14 +30,22 @@ class Journal:
         header: What makes the job what it is. It is the first line; a journal with another one
             belongs to another job.
         anew: Throw away whatever is there.
+        fix: What to do about a journal of another job.
 
     Raises:
         InputError: The journal is another job's, is damaged other than by a torn last line, or
             another process is writing to it.
     """
 
-    def __init__(self, path: Path, header: Mapping[str, Any], *, anew: bool = False) -> None:
-        self.path = path
+    def __init__(
+        self,
+        path: Path,
+        header: Mapping[str, Any],
+        *,
+        anew: bool = False,
+        fix: str = "Choose another output_dir, or pass --overwrite true to start anew",
+    ) -> None:
+        self.path, self._fix = path, fix
         self._latest: dict[tuple[str, Cell], tuple[int, bool]] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b")
@@ -75,10 +83,6 @@ class Journal:
         self._file.seek(self._latest[kind, cell][0])
         return dict(json.loads(self._file.readline()))
 
-    def cells(self, kind: str) -> list[Cell]:
-        """Every cell with a line of this kind, failures included, in the order of first lines."""
-        return [cell for found, cell in self._latest if found == kind]
-
     def _lock(self) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -106,7 +110,7 @@ class Journal:
                 raise InputError(
                     f"the folder holds another run: {changed[0]}",
                     path=self.path,
-                    fix="Choose another output_dir, or pass --overwrite true to start anew",
+                    fix=self._fix,
                 )
             offset += len(line)
         if offset == 0:

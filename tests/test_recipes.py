@@ -16,14 +16,15 @@ from trl import DPOConfig, ModelConfig, SFTConfig
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.errors import InputError
 from salesllm.fidelity.ablation import AblationRecipe
-from salesllm.recipe import Recipe, load_recipe
+from salesllm.preferences.recipe import METHODS
+from salesllm.recipe import Recipe, load_one_of, load_recipe
 from salesllm.training.arguments import (
     CustomerArguments,
     IntentArguments,
     PreferenceArguments,
     parse_recipe,
 )
-from salesllm.training.pairs import PairRecipe
+from salesllm.training.labelling import LabellerRecipe
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted(path.relative_to(ROOT / "recipes") for path in ROOT.glob("recipes/**/*.yaml"))
@@ -34,7 +35,7 @@ INTENT = (IntentArguments, TrainingArguments, ModelConfig)
 SCHEMAS: dict[str, type[Recipe]] = {
     "benchmark": BenchmarkRecipe,
     "ablation": AblationRecipe,
-    "preferences": PairRecipe,
+    "labels": LabellerRecipe,
 }
 
 # Recipes for a GPU ask for bf16, which transformers refuses on a machine without one.
@@ -48,6 +49,8 @@ def _read(file: Path) -> Callable[[Path], Any]:
         types: tuple[type, ...] = DPO if file.stem == "dpo" else SFT
     elif job == "intent":
         types = INTENT
+    elif job == "preferences":
+        return lambda path: load_one_of("method", METHODS, ["--config", str(path)])
     else:
         schema = SCHEMAS[job]
         return lambda path: load_recipe(schema, ["--config", str(path)])

@@ -10,7 +10,6 @@ import asyncio
 import gc
 import hashlib
 import itertools
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +26,7 @@ from salesllm.dialogue import Dialogue, Language, Turn
 from salesllm.errors import InputError
 from salesllm.files import (
     checkpoint_sha256,
+    digest,
     finished_run,
     read_json,
     require_model,
@@ -394,9 +394,9 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
                 del spec[key]
     rating = {key: settings.pop(key) for key in ("judge", "judge_attempts", "judge_sampling")}
     scoring = {key: settings.pop(key) for key in ("intent", "alpha")}
-    digest, languages = hashlib.sha256(), set()
+    fingerprint, languages = hashlib.sha256(), set()
     for scenario in scenarios:
-        digest.update(scenario.model_dump_json().encode())
+        fingerprint.update(scenario.model_dump_json().encode())
         languages.add(scenario.language)
 
     def prompts(*names: str) -> dict[str, str]:
@@ -408,7 +408,7 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
 
     dialogues = {
         "recipe": settings,
-        "scenarios_sha256": digest.hexdigest(),
+        "scenarios_sha256": fingerprint.hexdigest(),
         "prompts": prompts("customer_script", "customer_brief", "salesperson_script"),
         "checkpoints_sha256": weights("salespeople", "customers"),
     }
@@ -417,20 +417,16 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
     scoring["checkpoints_sha256"] = checkpoint_sha256(recipe.intent.values())
     return _Inputs(
         dialogues=dialogues,
-        selling=f"selling:{_digest(rating)[:16]}",
+        selling=f"selling:{digest(rating)[:16]}",
         record={
-            "scenarios_sha256": digest.hexdigest(),
+            "scenarios_sha256": fingerprint.hexdigest(),
             "prompts": dialogues["prompts"] | rating["prompts"],
             "checkpoints_sha256": dialogues["checkpoints_sha256"]
             | rating["checkpoints_sha256"]
             | scoring["checkpoints_sha256"],
         },
-        digest=_digest([dialogues, rating, scoring]),
+        digest=digest([dialogues, rating, scoring]),
     )
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _refuse_finished(folder: Path, inputs: _Inputs) -> None:

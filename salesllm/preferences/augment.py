@@ -12,8 +12,9 @@ from rich.console import Console
 
 from salesllm.chat.providers import open_chat
 from salesllm.dialogue import END_MARKER, Language, Turn
+from salesllm.files import digest
 from salesllm.journal import Cell, Done, Journal, fill
-from salesllm.preferences.pairs import Pair, Verdict, digest, read_pairs, write_pairs
+from salesllm.preferences.pairs import Pair, Verdict, read_pairs, write_pairs
 from salesllm.preferences.records import Records
 from salesllm.prompts import load_prompt
 from salesllm.scoring.ask import OffFormat, ask
@@ -128,6 +129,6 @@ def _better(records: Records, pair: Pair, entry: dict[str, Any] | None) -> tuple
             "chosen": entry["text"],
             "chosen_by": "writer",
             "verdicts": {**pair.verdicts, "chosen": verdict},
-            "prompts": pair.prompts | records.prompts(PROMPT),
+            "versions": pair.versions | records.prompts(PROMPT),
         }
     )

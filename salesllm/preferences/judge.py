@@ -7,9 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from salesllm.files import write_jsonl
+from salesllm.files import digest, write_jsonl
 from salesllm.journal import Cell, Done, Journal, fill
-from salesllm.preferences.pairs import digest
 from salesllm.preferences.records import Records
 from salesllm.preferences.rollout import Place, places
 from salesllm.scoring.turn import TurnJudge

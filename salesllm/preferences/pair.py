@@ -12,10 +12,10 @@ from typing import Any
 from rich.console import Console
 
 from salesllm.dialogue import END_MARKER
-from salesllm.files import checkpoint_sha256, read_jsonl
+from salesllm.files import checkpoint_sha256, digest, read_jsonl
 from salesllm.journal import Cell, Done, Journal, fill
 from salesllm.preferences.judge import question
-from salesllm.preferences.pairs import Pair, Verdict, digest, write_pairs
+from salesllm.preferences.pairs import Pair, Verdict, write_pairs
 from salesllm.preferences.records import Records
 from salesllm.preferences.rollout import Place, places
 from salesllm.scoring.turn import Judgement
@@ -181,5 +181,5 @@ def _pair(records: Records, place: Place, chosen: Candidate, rejected: Candidate
         turn=place.turn,
         salesperson=context["salesperson"],
         customer=context["customer"],
-        prompts=records.judge_settings()["prompts"],
+        versions=records.judge_settings()["prompts"],
     )

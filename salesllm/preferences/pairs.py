@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from salesllm.dialogue import Language, Message, Speaker, Turn, messages_for, turns_from
-from salesllm.files import read_jsonl, write_jsonl
+from salesllm.files import digest, read_jsonl, write_jsonl
 from salesllm.training.rows import Preference, preference_messages
 
 
@@ -34,7 +32,7 @@ class Pair(BaseModel):
         chosen: With the end-of-dialogue marker where the customer ends the dialogue, as `rejected`.
         chosen_by: Whose words `chosen` are.
         verdicts: Of both sides; None for a reply that a person wrote.
-        prompts: Versions of the prompts behind the verdicts and the writer's reply.
+        versions: Of the prompts behind the verdicts and the writer's reply.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,7 +49,7 @@ class Pair(BaseModel):
     turn: int
     salesperson: str
     customer: str
-    prompts: dict[str, str]
+    versions: dict[str, str]
 
     @property
     def prompt(self) -> list[Message]:
@@ -66,7 +64,7 @@ class Pair(BaseModel):
     @property
     def id(self) -> str:
         """12 hex digits that follow from all that is said: no decision is taken for another's."""
-        return digest(self.prompt, self.chosen, self.rejected)[:12]
+        return digest([self.prompt, self.chosen, self.rejected])[:12]
 
     @property
     def margin(self) -> int:
@@ -103,8 +101,3 @@ def read_pairs(path: Path) -> list[Pair]:
         sides = {side: value[side][0]["content"] for side in ("chosen", "rejected")}
         pairs.append(Pair.model_validate(value | told | sides))
     return pairs
-
-
-def digest(*parts: Any) -> str:
-    """SHA-256 of JSON values."""
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
