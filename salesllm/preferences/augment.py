@@ -72,9 +72,9 @@ def run(records: Records, console: Console) -> dict[str, Any]:
         )
         outcomes, augmented = Counter[str](), []
         for pair in pairs:
-            outcome, better = _better(records, pair, journal.get(KIND, (pair.id,)))
+            outcome, after = better(records, pair, journal.get(KIND, (pair.id,)))
             outcomes[outcome] += 1
-            augmented.append(better)
+            augmented.append(after)
     kept = write_pairs(records.augmented, augmented)
     return {"pairs": len(kept), "chosen": dict(outcomes.most_common()), "failed": failed}
 
@@ -105,7 +105,7 @@ def parse(answer: str) -> tuple[str, bool]:
     return text, ends
 
 
-def _better(records: Records, pair: Pair, entry: dict[str, Any] | None) -> tuple[str, Pair]:
+def better(records: Records, pair: Pair, entry: dict[str, Any] | None) -> tuple[str, Pair]:
     """What became of the writer's reply, and the pair that holds now."""
     assert entry is not None  # every pair has been tried
     if not entry["ok"]:

@@ -56,7 +56,7 @@ class Terminal:
         descriptor = self._stdin.fileno()
         before = termios.tcgetattr(descriptor)
         try:
-            tty.setcbreak(descriptor)
+            tty.setcbreak(descriptor, termios.TCSANOW)  # keys typed ahead count
             key = os.read(descriptor, 1)
             # An arrow key sends ESC [ A: its last letter is no decision.
             while key == b"\x1b" and select.select([descriptor], [], [], 0.05)[0]:
