@@ -152,10 +152,13 @@ class Pipeline:
             self._say(f"{name}: done before")
             return 0
         figures = machine.run(records, self.console)
-        source, _ = machine.files(records)
+        source, output = machine.files(records)
         records.save(name, machine.settings(records), source, **figures)
         told = (f"{key} {value}" for key, value in figures.items() if isinstance(value, int))
         self._say(f"{name}: {', '.join(told)}")
+        if figures["failed"] and not output.stat().st_size:
+            problem, fix = f"all that {name} tried has failed", "The journal beside it says why"
+            raise InputError(problem, path=output, fix=fix)
         return int(figures["failed"])
 
     def _rehearse(self, stages: list[str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -226,3 +228,22 @@ def test_the_judges_prompt_shows_the_turn_in_its_place(
         (shown,) = [t for t in texts if f"[{len(history)}]" in t and row["text"] in t
                     and all(turn.text in t for turn in history)][:1]  # fmt: skip
         assert f"[{len(history) + 1}]" not in shown
+
+
+def test_an_endpoint_that_is_not_there_is_told_from_no_pairs(
+    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+) -> None:
+    loopback.fault_of = lambda body: Fault(status=403)
+    with pytest.raises(InputError, match=r"dialogues.jsonl: all that rollout tried has failed"):
+        pipeline(values).run()
+    loopback.fault_of = lambda body: None
+    with pytest.raises(
+        InputError, match=r"there is no pair to export \(0 rejected\). Lower margin"
+    ):
+        pipeline(values, margin=10, writer=None).run()
+    assert not (tmp_path / "out" / "train.jsonl").exists()
+
+
+def test_it_imports_without_torch() -> None:
+    code = "import sys, salesllm.preferences.pipeline; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -133,7 +133,7 @@ with Decisions(Path(sys.argv[1])) as decisions:
 """
 
 
-def test_a_real_terminal(tmp_path: Path) -> None:
+def test_a_real_terminal_killed_and_resumed(tmp_path: Path) -> None:
     editor = tmp_path / "editor.sh"
     editor.write_text('#!/bin/sh\necho "from the editor" > "$1"\n')
     editor.chmod(0o755)
@@ -141,11 +141,12 @@ def test_a_real_terminal(tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if k != "VISUAL"}
     environment |= {"EDITOR": str(editor), "TERM": "dumb"}
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", _SCRIPT, str(path)]
-    ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
-    process = subprocess.Popen(command, env=environment, start_new_session=True, **ends)
-
     seen = ""
+
+    def start() -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", _SCRIPT, str(path)]
+        ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        return subprocess.Popen(command, env=environment, start_new_session=True, **ends)
 
     def until(text: str) -> None:
         """Waits for it to be shown, beyond what has been waited for before."""
@@ -156,12 +157,19 @@ def test_a_real_terminal(tmp_path: Path) -> None:
             seen += os.read(ours, 4096).decode(errors="ignore")
         seen = seen.partition(text)[2]
 
+    process = start()
     until("[q]uit")
     os.write(ours, b"\x1b[A")  # an arrow up, whose code ends in A
-    for key, number in ((b"a", 2), (b"e", 3), (b"r", 4)):
+    for key, number in ((b"a", 2), (b"e", 3)):
         until("[q]uit")
         os.write(ours, key)
         until(f"{number} of 4")
+    process.kill()
+    process.wait(20)
+    process = start()
+    until("3 of 4")
+    os.write(ours, b"r")
+    until("4 of 4")
     os.write(ours, b"q")
     until("1 accept, 1 edit, 1 reject, 1 open")
     assert process.wait(20) == 0
