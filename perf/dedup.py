@@ -2,8 +2,8 @@
 
     python perf/dedup.py --scenarios outputs/scenarios/zh/scenarios.jsonl
 
-Both get the same texts (what is a customer's own in its script) and the same shingles, and both
-have their candidates decided by the exact Jaccard index. The last line is one JSON object.
+Both get the same texts (what is a customer's own in its script), shingles, permutations and bands,
+and both have their candidates decided by the exact Jaccard index. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from random import Random
 
 from datasketch import MinHash, MinHashLSH
 
-from salesllm.dedup import PERMUTATIONS, jaccard, near_duplicates, shingles
+from salesllm.dedup import PERMUTATIONS, bands, jaccard, near_duplicates, shingles
 from salesllm.scenario import iter_scenarios
 from salesllm.scenarios.scripts import customer_information
 
@@ -26,7 +26,7 @@ THRESHOLD = 0.8
 
 def with_datasketch(texts: Sequence[str]) -> set[tuple[int, int]]:
     """(index, the earlier text it is a near duplicate of), as a careful user would write it."""
-    index = MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)
+    index = MinHashLSH(params=bands(THRESHOLD), num_perm=PERMUTATIONS)
     found = set()
     for number, text in enumerate(texts):
         sketch = MinHash(num_perm=PERMUTATIONS)

@@ -60,6 +60,22 @@ def parser() -> argparse.ArgumentParser:
         "--show-mask", type=int, nargs="?", const=2, default=0, metavar="ROWS",
         help="print rows with the tokens that bear loss in colour",
     )  # fmt: skip
+
+    command = commands.add_parser(
+        "lint",
+        help="find faults in a file of scenarios",
+        description="Our scenarios, or rows of the paper's released benchmark. The exit code is 0 "
+        "for a clean file, 1 for one with faults, 2 for what is no such file.",
+    )
+    command.add_argument("file", type=Path, help="JSONL, one scenario a line")
+    command.add_argument(
+        "--language",
+        choices=["zh", "en"],
+        help="of the run that released rows are meant for; by default what each row says",
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument("--all", action="store_true", help="print every finding")
+    command.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     return main
 
 
@@ -81,6 +97,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         prepare(arguments.output_dir, seed=arguments.seed, scale=arguments.scale)
         print(f"{arguments.output_dir}: sample data and untrained models for recipes/*/tiny*")
+    elif arguments.command == "lint":
+        from salesllm.scenarios.lint import lint
+        from salesllm.scenarios.lint.show import as_json, as_text
+
+        report = lint(arguments.file, arguments.language)
+        show = as_json(report) if arguments.json else as_text(report, everything=arguments.all)
+        print(show)
+        sys.exit(1 if report.count("error") or (arguments.strict and report.findings) else 0)
     else:
         from salesllm.training.preflight import preflight
 

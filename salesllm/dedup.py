@@ -45,9 +45,9 @@ class Deduplicator:
 
     def __init__(self, threshold: float = 0.8) -> None:
         self.threshold = threshold
-        bands, rows = _bands(threshold)
-        self._permutations = bands * rows
-        self._index = RMinHashLSH(threshold, self._permutations, bands)
+        number, rows = bands(threshold)
+        self._permutations = number * rows
+        self._index = RMinHashLSH(threshold, self._permutations, number)
         self._texts: list[str] = []
         self._hashes: list[RMinHash] = []
         self._kept: list[bool] = []
@@ -94,15 +94,15 @@ class Deduplicator:
         return found
 
 
-def _bands(threshold: float) -> tuple[int, int]:
+def bands(threshold: float) -> tuple[int, int]:
     """Bands and rows a band of the LSH index, the most selective that finds what it should.
 
     Texts at Jaccard `s` share a band with probability `1 - (1 - s^rows)^bands`.
     """
     for rows in range(32, 1, -1):
-        bands = PERMUTATIONS // rows
-        if 1 - (1 - threshold**rows) ** bands >= _RECALL:
-            return bands, rows
+        number = PERMUTATIONS // rows
+        if 1 - (1 - threshold**rows) ** number >= _RECALL:
+            return number, rows
     return PERMUTATIONS, 1
 
 

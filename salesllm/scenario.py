@@ -6,10 +6,10 @@ The fields follow the paper's section 3.1: a configuration `(p, u, k)` (Eq. 1), 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -134,14 +134,75 @@ class Scenario(_Record):
         return self.scripts[speaker]
 
 
-def iter_scenarios(path: str | Path) -> Iterator[Scenario]:
-    """Reads scenario records; an `InputError` names file, line and field of the first bad one."""
+class PartialProduct(Product):
+    """A product of which not everything is known; what is not is blank."""
+
+    category: str = ""
+    name: str = ""
+    price: str = ""
+
+
+class PartialAttributes(Attributes):
+    """Attributes of which not everything is known but the initial utterance."""
+
+    motivations: str = ""
+    pain_points: str = ""
+    decision_factors: tuple[DecisionFactor, ...] = ()
+    communication_preferences: str = ""
+
+
+class PartialScenario(Scenario):
+    """A scenario that is played by the scripts it brings: they may say what its fields do not."""
+
+    product: PartialProduct
+    attributes: PartialAttributes
+
+
+def require_fields(scenario: Scenario, what: str) -> None:
+    """Raises InputError where something needs the fields of a scenario that has its scripts only.
+
+    Args:
+        what: Who needs them, as the message's subject.
+    """
+    if isinstance(scenario, PartialScenario):
+        raise InputError(
+            f"{what} needs all fields of a scenario, and {scenario.id!r} lacks some",
+            fix="Take a speaker that follows a whole script, or leave such scenarios out",
+        )
+
+
+AUTHORS_FIELD = "user_system_prompt"
+"""A row of the paper's released benchmark has it (`salesllm.scenarios.authors`)."""
+
+
+def parse_scenario(value: dict[str, Any]) -> Scenario:
+    """A record as a scenario; raises `InputError` without its place."""
+    if AUTHORS_FIELD in value:
+        raise InputError(
+            "a row of the paper's released benchmark, which does not say its language",
+            field=AUTHORS_FIELD,
+            fix="Use it in eval/benchmark.py, whose recipe has the key `language` for it",
+        )
+    try:
+        return Scenario.model_validate(value)
+    except ValidationError as error:
+        raise validation_error(error) from None
+
+
+def iter_scenarios(
+    path: str | Path, parse: Callable[[dict[str, Any]], Scenario] = parse_scenario
+) -> Iterator[Scenario]:
+    """Reads scenario records; an `InputError` names file, line and field of the first bad one.
+
+    Args:
+        parse: Makes a scenario of a line's object.
+    """
     seen: dict[str, int] = {}
     for number, value in read_jsonl(path):
         try:
-            scenario = Scenario.model_validate(value)
-        except ValidationError as error:
-            raise validation_error(error, path, number) from None
+            scenario = parse(value)
+        except InputError as error:
+            raise error.at(path, number) from None
         if scenario.id in seen:
             problem = f"id {scenario.id!r} is already on line {seen[scenario.id]}"
             raise InputError(problem, path=path, line=number, field="id", fix="Make ids unique")

@@ -15,7 +15,7 @@ from pathlib import Path
 from salesllm.chat.base import Chat, Sampling, Usage
 from salesllm.dialogue import END_MARKER, Speaker, Turn, messages_for
 from salesllm.scenario import Scenario
-from salesllm.scenarios.scripts import ScriptStyle, customer_script, salesperson_script
+from salesllm.scenarios.scripts import ScriptStyle, script_of
 
 REDRAWS = 2
 """How often an empty reply is drawn again, with another seed, before the dialogue is given up."""
@@ -86,9 +86,8 @@ async def simulate(
     sampling = sampling or Sampling()
     chats = {Speaker.SALESPERSON: salesperson, Speaker.CUSTOMER: customer}
     scripts = {
-        Speaker.SALESPERSON: scenario.scripts.get(Speaker.SALESPERSON)
-        or salesperson_script(scenario, prompts_dir=prompts_dir),
-        Speaker.CUSTOMER: customers_script(scenario, customer_style, prompts_dir),
+        Speaker.SALESPERSON: script_of(scenario, Speaker.SALESPERSON, "script", prompts_dir),
+        Speaker.CUSTOMER: script_of(scenario, Speaker.CUSTOMER, customer_style, prompts_dir),
     }
     turns = [Turn(speaker=Speaker.CUSTOMER, text=scenario.attributes.initial_utterance)]
     usage = {speaker: Usage() for speaker in Speaker}
@@ -128,14 +127,6 @@ def said(reply: str) -> tuple[str, bool]:
     """A reply's text, and whether it bore the marker: what follows that was said to nobody."""
     text, marker, _ = (part.strip() for part in reply.partition(END_MARKER))
     return text, bool(marker)
-
-
-def customers_script(
-    scenario: Scenario, style: ScriptStyle, prompts_dir: str | Path | None = None
-) -> str:
-    """What the customer of a simulation is told: the scenario's own script if it brings one."""
-    own = scenario.scripts.get(Speaker.CUSTOMER) if style == "script" else None
-    return own or customer_script(scenario, style, prompts_dir)
 
 
 def _sum(a: Usage, b: Usage) -> Usage:

@@ -16,6 +16,7 @@ from trl import DPOConfig, ModelConfig, SFTConfig
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.errors import InputError
 from salesllm.fidelity.ablation import AblationRecipe
+from salesllm.generation.recipe import SpaceRecipe
 from salesllm.preferences.recipe import METHODS
 from salesllm.recipe import Recipe, load_one_of, load_recipe
 from salesllm.training.arguments import (
@@ -36,6 +37,7 @@ SCHEMAS: dict[str, type[Recipe]] = {
     "benchmark": BenchmarkRecipe,
     "ablation": AblationRecipe,
     "labels": LabellerRecipe,
+    "scenarios": SpaceRecipe,
 }
 
 # Recipes for a GPU ask for bf16, which transformers refuses on a machine without one.

@@ -14,7 +14,9 @@ from salesllm.chat.providers import ChatSpec
 from salesllm.dialogue import Language, NonBlank, Speaker
 from salesllm.errors import FieldError, InputError
 from salesllm.recipe import Recipe
-from salesllm.scenario import Scenario, read_scenarios
+from salesllm.scenario import Scenario
+from salesllm.scenarios.authors import load_scenarios
+from salesllm.scenarios.evaluation import scenario_file
 from salesllm.scenarios.scripts import with_scripts
 from salesllm.scoring import rules
 from salesllm.scoring.final import ALPHA
@@ -49,7 +51,10 @@ class BenchmarkRecipe(Recipe):
 
     Attributes:
         overwrite: Throw away what `output_dir` holds, instead of continuing it.
-        scenarios: Scenario records (JSONL); either these or `sample`.
+        scenarios: Scenario records (JSONL), or the name of a set that comes with the package
+            (`v1`, `v1-ablation`, `v1-smoke`), or rows of the paper's released benchmark; either
+            these or `sample`.
+        language: Of a run on released rows, which do not say it reliably; only for these.
         judge: Who rates the selling: None, written `rules`, for the rule-based stand-in.
         judge_attempts: How often an answer of the judge's without a score is asked for again,
             the first included.
@@ -65,6 +70,7 @@ class BenchmarkRecipe(Recipe):
     output_dir: Path
     overwrite: bool = False
     scenarios: Path | None = None
+    language: Language | None = None
     sample: SampleRecipe | None = None
     salespeople: list[ChatSpec] = Field(min_length=1)
     customers: list[ChatSpec] = Field(min_length=1)
@@ -137,10 +143,11 @@ def scenarios_of(recipe: BenchmarkRecipe) -> list[Scenario]:
     """The scenarios that the recipe names, in a fixed order.
 
     Raises:
-        InputError: The file is not one of scenarios, or two scenarios share an id.
+        InputError: The file is not one of scenarios, two scenarios share an id, or `language` is
+            missing or has nothing to say.
     """
     if recipe.scenarios is not None:
-        return read_scenarios(recipe.scenarios)
+        return load_scenarios(scenario_file(recipe.scenarios), recipe.language)
     from salesllm.scenarios.sampling import sample_scenarios
 
     sample = recipe.sample

@@ -22,7 +22,7 @@ from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
 from salesllm.benchmark.summary import summarise
 from salesllm.chat.base import Chat
 from salesllm.chat.providers import PATIENCE, ChatSpec, check_chat, open_chat
-from salesllm.dialogue import Dialogue, Language, Turn
+from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.errors import InputError
 from salesllm.files import (
     checkpoint_sha256,
@@ -37,8 +37,8 @@ from salesllm.journal import Journal
 from salesllm.progress import progress
 from salesllm.prompts import load_prompt, prompt_versions
 from salesllm.provenance import provenance
-from salesllm.scenario import Scenario
-from salesllm.scenarios.scripts import customer_script, salesperson_script
+from salesllm.scenario import Scenario, require_fields
+from salesllm.scenarios.scripts import script_of
 from salesllm.scoring import judge, rules
 from salesllm.scoring.final import final_score
 from salesllm.simulate import derived_seed, simulate
@@ -108,11 +108,18 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
 
 
 def _rehearse(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> None:
-    """Renders every prompt once a language: a template of the user's may not fit."""
-    for scenario in {scenario.language: scenario for scenario in scenarios}.values():
-        salesperson_script(scenario, prompts_dir=recipe.prompts_dir)
+    """Renders every prompt once for each kind of scenario.
+
+    A template of the user's may not fit, nor a speaker that needs fields which a scenario lacks.
+    """
+    kinds = {(s.language, type(s), bool(s.scripts)): s for s in scenarios}
+    for scenario in kinds.values():
+        for _, spec in recipe.speakers():
+            if spec.provider == "scripted":
+                require_fields(scenario, f"the scripted {spec.model}")
+        script_of(scenario, Speaker.SALESPERSON, "script", recipe.prompts_dir)
         for customer in recipe.customers:
-            customer_script(scenario, customer.customer_style, recipe.prompts_dir)
+            script_of(scenario, Speaker.CUSTOMER, customer.customer_style, recipe.prompts_dir)
         if recipe.judge is not None:
             prompt = load_prompt(judge.PROMPT, scenario.language, recipe.prompts_dir)
             prompt.render(assistant_goal="", history="")

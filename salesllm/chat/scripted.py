@@ -9,7 +9,7 @@ from salesllm.catalog import Split
 from salesllm.chat.base import Reply, Sampling
 from salesllm.dialogue import END_MARKER, Message, Speaker, Turn, turns_from
 from salesllm.errors import InputError
-from salesllm.scenario import Scenario
+from salesllm.scenario import Scenario, require_fields
 from salesllm.scenarios.grammar import customer_line, draw_plan
 from salesllm.scenarios.salesperson import salesperson_line
 
@@ -66,6 +66,7 @@ class ScriptedCustomer:
 def _needed(scenario: Scenario | None, name: str) -> Scenario:
     if scenario is None:
         raise InputError(f"{name} speaks from a scenario, and there is none", field="scenario")
+    require_fields(scenario, name)
     return scenario
 
 

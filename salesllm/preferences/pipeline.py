@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from salesllm.chat.providers import check_chat, open_chat
+from salesllm.dialogue import Speaker
 from salesllm.errors import InputError
 from salesllm.preferences import augment, export, judge, pair, rollout
 from salesllm.preferences.decisions import Decisions, export_sheet, import_sheet
@@ -19,9 +20,8 @@ from salesllm.preferences.records import Records
 from salesllm.preferences.review import Terminal, review
 from salesllm.prompts import load_prompt
 from salesllm.scenario import Scenario
-from salesllm.scenarios.scripts import salesperson_script
+from salesllm.scenarios.scripts import script_of
 from salesllm.scoring.turn import PROMPT as JUDGE_PROMPT
-from salesllm.simulate import customers_script
 
 STAGES = ("rollout", "judge", "pair", "augment", "review", "export")
 
@@ -176,8 +176,9 @@ class Pipeline:
                 open_chat(spec)  # its key is there
         first: dict[str, Scenario] = {s.language: s for s in self.records.scenarios.values()}
         for scenario in first.values():
-            salesperson_script(scenario, prompts_dir=recipe.prompts_dir)
-            script = customers_script(scenario, recipe.customer.customer_style, recipe.prompts_dir)
+            script_of(scenario, Speaker.SALESPERSON, "script", recipe.prompts_dir)
+            style = recipe.customer.customer_style
+            script = script_of(scenario, Speaker.CUSTOMER, style, recipe.prompts_dir)
             augment.question(scenario.language, script, [], recipe.prompts_dir)
             load_prompt(JUDGE_PROMPT, scenario.language, recipe.prompts_dir).render(
                 script=script, history="", message=""

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from salesllm.benchmark.recipe import BenchmarkRecipe, SamplingRecipe, check_rater, check_speakers
 from salesllm.chat.providers import PATIENCE, ChatSpec
-from salesllm.dialogue import Speaker
+from salesllm.dialogue import Language, Speaker
 from salesllm.recipe import Recipe
 from salesllm.training.pairs import PairRecipe
 
@@ -21,6 +21,7 @@ class RolloutRecipe(Recipe):
         overwrite: Throw away what the stages of this command left in `output_dir`; what people
             decided is kept in any case.
         scenarios: Scenario records (JSONL) that the customer was not trained on.
+        language: Of released rows as scenarios, which do not say it reliably; only for these.
         customer: The SFT checkpoint, on this machine or behind an endpoint.
         judge: The LLM that judges every turn of the customer.
         judge_attempts: How often an answer of the judge's or the writer's that cannot be read is
@@ -43,6 +44,7 @@ class RolloutRecipe(Recipe):
     output_dir: Path
     overwrite: bool = False
     scenarios: Path
+    language: Language | None = None
     salespeople: list[ChatSpec] = Field(min_length=1)
     customer: ChatSpec
     judge: ChatSpec
@@ -77,6 +79,7 @@ class RolloutRecipe(Recipe):
             output_dir=self.output_dir / "rollout",
             overwrite=self.overwrite,
             scenarios=self.scenarios,
+            language=self.language,
             salespeople=self.salespeople,
             customers=[self.customer],
             rounds=self.rounds,

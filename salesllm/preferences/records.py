@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from salesllm.benchmark.recipe import scenarios_of
 from salesllm.chat.base import Chat
 from salesllm.chat.providers import open_chat
 from salesllm.files import read_json, sha256, write_json
@@ -13,7 +14,7 @@ from salesllm.journal import changes
 from salesllm.preferences.recipe import RolloutRecipe
 from salesllm.prompts import prompt_versions
 from salesllm.provenance import provenance
-from salesllm.scenario import Scenario, read_scenarios
+from salesllm.scenario import Scenario
 from salesllm.scoring.turn import PROMPT as JUDGE_PROMPT
 from salesllm.scoring.turn import TurnJudge
 
@@ -29,7 +30,7 @@ class Records:
 
     def __init__(self, recipe: RolloutRecipe) -> None:
         self.recipe, self.folder = recipe, recipe.output_dir
-        self.scenarios: dict[str, Scenario] = {s.id: s for s in read_scenarios(recipe.scenarios)}
+        self.scenarios: dict[str, Scenario] = {s.id: s for s in scenarios_of(recipe.benchmark())}
         self.dialogues = self.folder / "rollout" / "dialogues.jsonl"
         self.judged = self.folder / "judged.jsonl"
         self.pairs = self.folder / "pairs.jsonl"

@@ -12,18 +12,20 @@ from rich.console import Console
 
 from salesllm.benchmark.run import SUMMARY, run_benchmark
 from salesllm.dialogue import Dialogue, Message, Speaker, Turn, messages_for, read_dialogues
-from salesllm.files import FinishedRun, read_json, sha256
+from salesllm.files import FinishedRun, digest, read_json
 from salesllm.preferences.records import SCENARIO_PROMPTS, Records
 from salesllm.scenario import Scenario
+from salesllm.scenarios.scripts import script_of
 from salesllm.scoring.selling import customers_answers
-from salesllm.simulate import Termination, customers_script
+from salesllm.simulate import Termination
 
 
 def settings(records: Records) -> dict[str, Any]:
     """What the dialogues depend on, as far as it is quick to tell; the run's journal has it all."""
+    scenarios = records.scenarios.values()
     told = records.recipe.part("salespeople", "customer", "rounds", "sampling", "seed")
     return told | {
-        "scenarios_sha256": sha256(records.recipe.scenarios),
+        "scenarios_sha256": digest([s.model_dump(mode="json") for s in scenarios]),
         "prompts": records.prompts(*SCENARIO_PROMPTS),
     }
 
@@ -92,7 +94,7 @@ def places(records: Records) -> Iterator[Place]:
     recipe = records.recipe
     style = recipe.customer.customer_style
     scripts = {
-        scenario.id: customers_script(scenario, style, recipe.prompts_dir)
+        scenario.id: script_of(scenario, Speaker.CUSTOMER, style, recipe.prompts_dir)
         for scenario in records.scenarios.values()
     }
     for dialogue in read_dialogues(records.dialogues):

@@ -16,7 +16,7 @@ _COLOURS = (
     "#12436d", "#28a197", "#801650", "#f46a25", "#3d3d3d",
     "#a285d1", "#2073bc", "#7fb24a", "#d98cb3", "#b8b8b8",
 )  # fmt: skip
-_LEFT, _TOP, _PLOT, _BAR, _GAP, _LEGEND, _FOOT = 64, 64, 420, 92, 26, 220, 44
+_LEFT, _TOP, _PLOT, _BAR, _GAP, _LEGEND, _FOOT = 64, 84, 420, 92, 26, 220, 44
 
 
 def factors_by_age(scenarios: Iterable[Scenario]) -> dict[str, Counter[DecisionFactor]]:

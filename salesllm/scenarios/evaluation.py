@@ -24,9 +24,11 @@ SHIPPED = ("v1", "v1-ablation", "v1-smoke")
 """Names that stand for a file of scenarios in recipes."""
 
 
-def shipped(name: str) -> Path:
-    """The file of a set in `SHIPPED`."""
-    return Path(str(resources.files("salesllm.catalog").joinpath("evaluation", f"{name}.jsonl")))
+def scenario_file(path: str | Path) -> Path:
+    """The file that a recipe means: one of the user's, or a set of `SHIPPED` by its name."""
+    if str(path) not in SHIPPED:
+        return Path(path)
+    return Path(str(resources.files("salesllm.catalog").joinpath("evaluation", f"{path}.jsonl")))
 
 
 def strata(draft: ScenarioDraft) -> tuple[Hashable, ...]:
@@ -99,11 +101,14 @@ def subset(chosen: Sequence[Chosen], n: int, *, seed: int) -> list[Chosen]:
 
 
 def render(chosen: Sequence[Chosen]) -> list[Scenario]:
-    """Scenarios with scripts and ids like `v1-0001-zh`, all the Chinese ones first."""
+    """Scenarios with ids like `v1-0001-zh`, all the Chinese ones first.
+
+    They bear no scripts: who runs them renders these, with prompts of their own if they wish.
+    """
     found = []
     for language in ("zh", "en"):
         for draft, languages in chosen:
             if language in languages:
                 named = replace(draft, id=f"{draft.id}-{language}")
-                found.append(named.scenario(language))
+                found.append(named.scenario(language, scripts=False))
     return found

@@ -13,6 +13,9 @@ from salesllm.catalog.space import Category, Market, Seed, Text, markets
 from salesllm.dialogue import Language
 from salesllm.scenario import Product
 
+CHEAP = 80.0
+"""Yuan below which nobody talks a purchase over at home."""
+
 POINTS = 4
 """Selling points of one product."""
 
@@ -47,6 +50,13 @@ class ProductDraft:
     channel: Text
     terms: dict[str, Amount]
     price: Text
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """What a clause may ask of the product: its category, and whether it is `cheap`."""
+        price = self.terms.get("price")
+        yuan = price.value / markets()[self.market].per_yuan if price else math.inf
+        return frozenset({self.category.id} | ({"cheap"} if yuan < CHEAP else set()))
 
     def say(self, text: Text, language: Language) -> str:
         """A text of the catalogue with this product's terms and names filled in."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from salesllm.dialogue import END_MARKER, Dialogue, Language, Speaker
 from salesllm.prompts import load_prompt
-from salesllm.scenario import DecisionFactor, Difficulty, Product, Scenario
+from salesllm.scenario import DecisionFactor, Difficulty, Product, Scenario, require_fields
 
 ScriptStyle = Literal["script", "brief"]
 
@@ -94,6 +94,7 @@ def customer_script(
         style: `script` for the whole script, `brief` for two lines (tiny models: a long script
             costs them most of their training time).
     """
+    require_fields(scenario, f"the customer's {style}")
     language = scenario.language
     prompt = load_prompt(f"customer_{style}", language, prompts_dir)
     return prompt.render(
@@ -135,6 +136,7 @@ def salesperson_script(
     scenario: Scenario, style: ScriptStyle = "script", prompts_dir: str | Path | None = None
 ) -> str:
     """The salesperson's system prompt; `brief` names the product and its price only."""
+    require_fields(scenario, f"the salesperson's {style}")
     prompt = load_prompt(f"salesperson_{style}", scenario.language, prompts_dir)
     text = product_text(scenario.product, scenario.language)
     return prompt.render(
@@ -143,6 +145,25 @@ def salesperson_script(
         price=scenario.product.price,
         channel=scenario.product.channel,
     )
+
+
+def script_of(
+    scenario: Scenario,
+    speaker: Speaker,
+    style: ScriptStyle = "script",
+    prompts_dir: str | Path | None = None,
+) -> str:
+    """The system prompt to play a side by: the scenario's own, else one rendered from its fields.
+
+    A `brief` is always rendered: no scenario brings one.
+
+    Raises:
+        InputError: It has to be rendered, and the scenario lacks fields.
+    """
+    if style == "script" and scenario.scripts.get(speaker):
+        return scenario.scripts[speaker]
+    render = customer_script if speaker is Speaker.CUSTOMER else salesperson_script
+    return render(scenario, style, prompts_dir)
 
 
 def with_scripts(scenario: Scenario, prompts_dir: str | Path | None = None) -> Scenario:

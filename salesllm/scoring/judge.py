@@ -25,6 +25,10 @@ _GOAL: dict[Language, str] = {
     "en": "Sell the {name} ({price}) to this customer.",
     "zh": "让这位客户购买“{name}”（{price}）。",
 }
+_GOAL_UNNAMED: dict[Language, str] = {
+    "en": "Sell the product on offer to this customer.",
+    "zh": "让这位客户购买所推销的产品。",
+}
 
 
 class SellingJudge:
@@ -52,7 +56,7 @@ class SellingJudge:
         """Scores one dialogue; never raises for what the judge does or fails to do."""
         prompt = load_prompt(PROMPT, dialogue.language, self.prompts_dir)
         text = prompt.render(
-            assistant_goal=_GOAL[dialogue.language].format(name=product.name, price=product.price),
+            assistant_goal=_goal(product, dialogue.language),
             history=transcript(dialogue.turns, dialogue.language),
         )
         answer = await ask(
@@ -67,6 +71,12 @@ class SellingJudge:
         score, reason, quotes = answer.value
         evidence = tuple(_locate(quote, dialogue.turns) for quote in quotes)
         return SellingScore(score, reason, evidence, usage=answer.usage)
+
+
+def _goal(product: Product, language: Language) -> str:
+    if not (product.name and product.price):  # known only to the salesperson's script
+        return _GOAL_UNNAMED[language]
+    return _GOAL[language].format(name=product.name, price=product.price)
 
 
 def transcript(turns: Sequence[Turn], language: Language) -> str:
