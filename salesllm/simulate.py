@@ -108,9 +108,8 @@ async def simulate(
             except Exception as error:  # whatever it was, the other dialogues go on
                 return ended(_FAILED[speaker], f"{type(error).__name__}: {error}")
             usage[speaker] = _sum(usage[speaker], reply.usage)
-            # Whatever follows the marker was never said to anybody.
-            text, marker, _ = (part.strip() for part in reply.text.partition(END_MARKER))
-            last_word = bool(marker) and speaker is Speaker.CUSTOMER
+            text, marked = said(reply.text)
+            last_word = marked and speaker is Speaker.CUSTOMER
             if text or last_word:
                 break
         else:
@@ -122,6 +121,12 @@ async def simulate(
         if last_word:
             return ended(Termination.CUSTOMER_ENDED)
     return ended(Termination.ROUND_LIMIT)
+
+
+def said(reply: str) -> tuple[str, bool]:
+    """A reply's text, and whether it bore the marker: what follows that was said to nobody."""
+    text, marker, _ = (part.strip() for part in reply.partition(END_MARKER))
+    return text, bool(marker)
 
 
 def _sum(a: Usage, b: Usage) -> Usage:

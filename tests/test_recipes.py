@@ -17,14 +17,15 @@ from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.errors import InputError
 from salesllm.fidelity.ablation import AblationRecipe
 from salesllm.generation.recipe import SpaceRecipe
-from salesllm.recipe import Recipe, load_recipe
+from salesllm.preferences.recipe import METHODS
+from salesllm.recipe import Recipe, load_one_of, load_recipe
 from salesllm.training.arguments import (
     CustomerArguments,
     IntentArguments,
     PreferenceArguments,
     parse_recipe,
 )
-from salesllm.training.pairs import PairRecipe
+from salesllm.training.labelling import LabellerRecipe
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted(path.relative_to(ROOT / "recipes") for path in ROOT.glob("recipes/**/*.yaml"))
@@ -35,7 +36,7 @@ INTENT = (IntentArguments, TrainingArguments, ModelConfig)
 SCHEMAS: dict[str, type[Recipe]] = {
     "benchmark": BenchmarkRecipe,
     "ablation": AblationRecipe,
-    "preferences": PairRecipe,
+    "labels": LabellerRecipe,
     "scenarios": SpaceRecipe,
 }
 
@@ -50,6 +51,8 @@ def _read(file: Path) -> Callable[[Path], Any]:
         types: tuple[type, ...] = DPO if file.stem == "dpo" else SFT
     elif job == "intent":
         types = INTENT
+    elif job == "preferences":
+        return lambda path: load_one_of("method", METHODS, ["--config", str(path)])
     else:
         schema = SCHEMAS[job]
         return lambda path: load_recipe(schema, ["--config", str(path)])

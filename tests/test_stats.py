@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salesllm.stats import bootstrap_mean, paired_difference, proportion, wilson
+from salesllm.stats import (
+    bootstrap_mean,
+    krippendorff_alpha,
+    paired_difference,
+    proportion,
+    wilson,
+)
 
 flags = st.lists(st.booleans(), min_size=1, max_size=60)
 
@@ -117,3 +123,36 @@ def test_values_that_are_none() -> None:
         paired_difference([1.0], [1.0, 2.0])
     with pytest.raises(ValueError, match="clusters"):
         bootstrap_mean([1.0, 2.0], ["a"])
+
+
+def test_alpha_equals_published_values() -> None:
+    # Krippendorff (2011), Computing Krippendorff's Alpha-Reliability: example C, with missing data.
+    table = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+        [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+    ]
+    units = [[v for v in unit if v is not None] for unit in zip(*table, strict=True)]
+    assert krippendorff_alpha(units) == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(units, "ordinal") == pytest.approx(0.815, abs=5e-4)
+    assert krippendorff_alpha(units, "interval") == pytest.approx(0.849, abs=5e-4)
+
+
+def test_alpha_by_hand() -> None:
+    # Two annotators, 4 units, 3 agreements: values a a a a b b b a, so 5 of a and 3 of b.
+    # Observed disagreement 2 / 8; expected 2 * 5 * 3 / (8 * 7). alpha = 1 - (1/4) / (15/28).
+    units = [("a", "a"), ("a", "a"), ("b", "b"), ("b", "a")]
+    assert krippendorff_alpha(units) == pytest.approx(1 - 0.25 / (15 / 28))
+    assert krippendorff_alpha([*units, ("a",), ()]) == krippendorff_alpha(units)
+    assert krippendorff_alpha([("a", "a", "a"), ("b", "b")]) == 1.0
+    assert krippendorff_alpha([("a", "b"), ("a", "b")]) == pytest.approx(1 - 1 / (8 / 12))
+    for nothing in ([], [("a",), ("b",)], [("a", "a"), ("a", "a")]):
+        assert math.isnan(krippendorff_alpha(nothing))
+
+
+def test_alpha_of_chance_is_about_zero() -> None:
+    rng = np.random.default_rng(6)
+    for level in ("nominal", "ordinal", "interval"):
+        units = rng.integers(5, size=(4000, 3)).tolist()
+        assert krippendorff_alpha(units, level) == pytest.approx(0, abs=0.03)  # type: ignore[arg-type]
