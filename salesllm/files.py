@@ -47,15 +47,19 @@ def refuse_existing(path: str | Path, field: str) -> None:
         raise InputError("the file exists", path=path, field=field, fix=fix)
 
 
-def finished_run(folder: str | Path, otherwise: str = "") -> InputError:
-    """The refusal of an output folder in which nothing is left to do.
+class FinishedRun(InputError):
+    """The refusal of an output folder in which nothing is left to do."""
+
+
+def finished_run(folder: str | Path, otherwise: str = "") -> FinishedRun:
+    """The refusal of this folder.
 
     Args:
         otherwise: What else the user may do, added to the advice.
     """
     fix = f"Choose another output_dir, or pass --overwrite true{otherwise}"
     problem = "the folder already holds a finished run"
-    return InputError(problem, path=folder, field="output_dir", fix=fix)
+    return FinishedRun(problem, path=folder, field="output_dir", fix=fix)
 
 
 def claim_folder(folder: str | Path, overwrite: bool) -> Path:
@@ -154,6 +158,18 @@ def sha256(path: str | Path) -> str:
     """Hex digest of a file's bytes: the fingerprint that results carry of the data they used."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_CHECKPOINT = (
+    "*.safetensors", "*config.json", "customerlm.json", "tokenizer*", "*.jinja", "vocab*",
+    "merges.txt",
+)  # fmt: skip
+
+
+def checkpoint_sha256(folders: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of every file of the checkpoints that an answer or a score depends on."""
+    files = {file for folder in folders for name in _CHECKPOINT for file in folder.glob(name)}
+    return {str(file): sha256(file) for file in sorted(files)}
 
 
 def require_model(source: str | Path, field: str | None = None) -> None:

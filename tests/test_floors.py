@@ -10,14 +10,15 @@ import pytest
 LIBRARY = Path(__file__).parents[1] / "salesllm"
 FLOORS = (
     {"dedup", "errors", "progress", "provenance", "stats"},
-    {"files"},
-    {"dialogue"},
+    {"files", "journal"},
+    {"dialogue", "sheets"},
     {"scenario", "recipe", "splits"},
     {"prompts", "catalog"},
     {"scenarios"},
     {"chat"},
     {"simulate", "scoring", "fidelity", "generation"},
     {"benchmark", "training"},
+    {"preferences"},
     {"report"},
     {"quickstart"},
     {"cli"},

@@ -15,18 +15,25 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 
-from salesllm.benchmark.journal import Cell, Journal
 from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
 from salesllm.benchmark.summary import summarise
 from salesllm.chat.base import Chat
 from salesllm.chat.providers import ChatSpec, check_chat, open_chat
 from salesllm.dialogue import Dialogue, Language, Turn
 from salesllm.errors import InputError
-from salesllm.files import finished_run, read_json, require_model, sha256, write_json, write_jsonl
+from salesllm.files import (
+    checkpoint_sha256,
+    finished_run,
+    read_json,
+    require_model,
+    write_json,
+    write_jsonl,
+)
+from salesllm.journal import Journal
 from salesllm.progress import progress
 from salesllm.prompts import load_prompt, prompt_versions
 from salesllm.provenance import provenance
@@ -42,11 +49,15 @@ if TYPE_CHECKING:
 JOURNAL, DIALOGUES, SCORES, SUMMARY = (
     "journal.jsonl", "dialogues.jsonl", "scores.jsonl", "summary.json",
 )  # fmt: skip
-_CHECKPOINT = (
-    "*.safetensors", "*config.json", "customerlm.json", "tokenizer*", "*.jinja", "vocab*",
-    "merges.txt",
-)  # fmt: skip
 _CHUNK = 512  # dialogues in memory at once while scoring
+
+
+class Cell(NamedTuple):
+    """One dialogue of a run: who talks to whom about what."""
+
+    salesperson: str
+    customer: str
+    scenario: str
 
 
 def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> dict[str, Any]:
@@ -392,7 +403,7 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
 
     def weights(*sides: str) -> dict[str, str]:
         local = [(side, spec) for side, spec in recipe.speakers() if spec.provider == "local"]
-        return _weights(Path(spec.model) for side, spec in local if side in sides)
+        return checkpoint_sha256(Path(spec.model) for side, spec in local if side in sides)
 
     dialogues = {
         "recipe": settings,
@@ -402,7 +413,7 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
     }
     rating["prompts"] = prompts(judge.PROMPT) if recipe.judge else {}
     rating["checkpoints_sha256"] = weights("judge")
-    scoring["checkpoints_sha256"] = _weights(recipe.intent.values())
+    scoring["checkpoints_sha256"] = checkpoint_sha256(recipe.intent.values())
     return _Inputs(
         dialogues=dialogues,
         selling=f"selling:{_digest(rating)[:16]}",
@@ -415,12 +426,6 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
         },
         digest=_digest([dialogues, rating, scoring]),
     )
-
-
-def _weights(folders: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of every file of the checkpoints that an answer or a score depends on."""
-    files = {file for folder in folders for name in _CHECKPOINT for file in folder.glob(name)}
-    return {str(file): sha256(file) for file in sorted(files)}
 
 
 def _digest(value: Any) -> str:

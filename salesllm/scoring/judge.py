@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import html
-import json
-import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from salesllm.chat.base import Chat, Sampling, Usage
-from salesllm.dialogue import Dialogue, Language, Message, Speaker, Turn
+from salesllm.chat.base import Chat, Sampling
+from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.prompts import load_prompt
 from salesllm.scenario import Product
+from salesllm.scoring.ask import OffFormat, ask, bare_score, json_objects, score_0_to_10
 from salesllm.scoring.selling import Evidence, SellingScore, customers_answers
 
 PROMPT = "selling_judge"
@@ -28,14 +25,6 @@ _GOAL: dict[Language, str] = {
     "en": "Sell the {name} ({price}) to this customer.",
     "zh": "让这位客户购买“{name}”（{price}）。",
 }
-_RETRY_TEMPERATURE = 0.5  # at 0 the same question only gets the same answer
-_BARE = re.compile(
-    r"[\s*_#]*(?:score|评分|得分|分数)?[\s*_:]*(\d{1,4})(?: ?/ ?10| ?分)?[\s*_.。]*", re.IGNORECASE
-)
-
-
-class OffFormat(ValueError):
-    """The judge's answer holds no score."""
 
 
 class SellingJudge:
@@ -66,43 +55,34 @@ class SellingJudge:
             assistant_goal=_GOAL[dialogue.language].format(name=product.name, price=product.price),
             history=transcript(dialogue.turns, dialogue.language),
         )
-        used, problem = Usage(), ""
-        for attempt in range(self.attempts):
-            sampling = replace(self.sampling, seed=seed + attempt)
-            if attempt:
-                warmer = max(sampling.temperature, _RETRY_TEMPERATURE)
-                sampling = replace(sampling, temperature=warmer)
-            try:
-                reply = await self.chat.reply([Message(role="user", content=text)], sampling)
-            except Exception as error:  # of whatever kind, it says nothing of the dialogue
-                reason = f"the judge failed: {type(error).__name__}: {error}"
-                return SellingScore(None, reason, failed=True, usage=used)
-            used = Usage(
-                used.prompt_tokens + reply.usage.prompt_tokens,
-                used.completion_tokens + reply.usage.completion_tokens,
-            )
-            try:
-                score, reason, quotes = parse(reply.text)
-            except OffFormat as error:
-                problem = str(error)
-                continue
-            evidence = tuple(_locate(quote, dialogue.turns) for quote in quotes)
-            return SellingScore(score, reason, evidence, usage=used)
-        return SellingScore(
-            None, f"no score in {self.attempts} answers; the last: {problem}", usage=used
+        answer = await ask(
+            self.chat, text, parse, sampling=self.sampling, attempts=self.attempts, seed=seed
         )
+        if answer.failed:
+            reason = f"the judge failed: {answer.problem}"
+            return SellingScore(None, reason, failed=True, usage=answer.usage)
+        if answer.value is None:
+            reason = f"no score in {self.attempts} answers; the last: {answer.problem}"
+            return SellingScore(None, reason, usage=answer.usage)
+        score, reason, quotes = answer.value
+        evidence = tuple(_locate(quote, dialogue.turns) for quote in quotes)
+        return SellingScore(score, reason, evidence, usage=answer.usage)
 
 
 def transcript(turns: Sequence[Turn], language: Language) -> str:
     """One numbered line a turn. No turn can pass for two, or close the tag around them."""
     lines = []
     for number, turn in enumerate(turns, start=1):
-        said = html.escape(" ".join(turn.text.split()), quote=False)
-        lines.append(f"[{number}] {_NAMES[language][turn.speaker]}: {said}")
+        lines.append(f"[{number}] {_NAMES[language][turn.speaker]}: {on_one_line(turn.text)}")
     return "\n".join(lines)
 
 
-def parse(text: str) -> tuple[int, str, list[str]]:
+def on_one_line(text: str) -> str:
+    """A text that can neither begin a line nor close the tag around it."""
+    return html.escape(" ".join(text.split()), quote=False)
+
+
+def parse(answer: str) -> tuple[int, str, list[str]]:
     """Score, reason and quotes of a judge's answer.
 
     The answer may be the JSON object that the prompt asks for, fenced or amid prose, or a bare
@@ -111,11 +91,9 @@ def parse(text: str) -> tuple[int, str, list[str]]:
     Raises:
         OffFormat: There is no integer from 0 to 10, or there are two different ones.
     """
-    # What a reasoning model thought aloud is no answer, least of all if it never came to an end.
-    answer = text.rpartition("</think>")[2].partition("<think>")[0].strip()
-    found = [value for value in _objects(answer) if "score" in value]
+    found = [value for value in json_objects(answer) if "score" in value]
     if found:
-        scores = {_integer(value["score"]) for value in found}
+        scores = {score_0_to_10(value["score"]) for value in found}
         if len(scores) > 1:
             raise OffFormat(f"several scores: {sorted(scores)}")
         quotes = found[-1].get("evidence")
@@ -123,36 +101,10 @@ def parse(text: str) -> tuple[int, str, list[str]]:
             quotes = [quotes]
         quotes = [q for q in quotes if isinstance(q, str)] if isinstance(quotes, list) else []
         return scores.pop(), str(found[-1].get("reason") or ""), quotes
-    bare = _BARE.fullmatch(unicodedata.normalize("NFKC", answer))
+    bare = bare_score(answer)
     if bare is None:
         raise OffFormat(f"no score in {answer[:80]!r}" if answer else "an empty answer")
-    return _integer(bare[1]), "", []
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    """Every JSON object in a text, outermost ones only."""
-    decoder, found, start = json.JSONDecoder(strict=False), [], text.find("{")
-    while start >= 0:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):  # a number of 5,000 digits is a plain ValueError
-            end = start + 1
-        else:
-            found.append(value)
-        start = text.find("{", end)
-    return found
-
-
-def _integer(value: Any) -> int:
-    """0-10 from 7, 7.0, "7", "７" or "7/10"."""
-    if isinstance(value, str):
-        bare = _BARE.fullmatch(unicodedata.normalize("NFKC", value))
-        value = int(bare[1]) if bare else value
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-        raise OffFormat(f"the score is no integer: {value!r}")
-    if not 0 <= value <= 10:
-        raise OffFormat(f"the score is not between 0 and 10: {value!r}")
-    return int(value)
+    return score_0_to_10(bare), "", []
 
 
 def _locate(quote: str, turns: Sequence[Turn]) -> Evidence:

@@ -20,14 +20,13 @@ from loopback import Fault, Loopback
 from scenes import scene
 
 from salesllm import prompts
-from salesllm.benchmark import run as run_module
-from salesllm.benchmark.journal import Cell, Journal
 from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
-from salesllm.benchmark.run import run_benchmark
+from salesllm.benchmark.run import Cell, run_benchmark
 from salesllm.chat.base import Sampling
 from salesllm.dialogue import END_MARKER, read_dialogues
 from salesllm.errors import InputError
-from salesllm.files import read_json, read_jsonl
+from salesllm.files import checkpoint_sha256, read_json, read_jsonl
+from salesllm.journal import Journal
 from salesllm.recipe import load_recipe
 from salesllm.scenario import write_scenarios
 from salesllm.scoring import judge
@@ -187,12 +186,12 @@ def test_another_prompt_of_the_judge_keeps_the_dialogues(
 def test_a_checkpoint_is_known_by_all_its_files(tmp_path: Path) -> None:
     for name in ("model.safetensors", "config.json", "chat_template.jinja", "summary.json"):
         (tmp_path / name).write_text(name)
-    before = run_module._weights([tmp_path])
+    before = checkpoint_sha256([tmp_path])
     assert {Path(name).name for name in before} == {
         "model.safetensors", "config.json", "chat_template.jinja",
     }  # fmt: skip
     (tmp_path / "config.json").write_text("another worth of a label")
-    assert run_module._weights([tmp_path]) != before
+    assert checkpoint_sha256([tmp_path]) != before
 
 
 def contents(tmp_path: Path) -> list[Path]:
@@ -369,7 +368,7 @@ def test_rules_need_no_judge_and_no_torch(values: dict[str, Any], loopback: Loop
     code = f"""
 import sys
 from salesllm.benchmark.recipe import BenchmarkRecipe
-from salesllm.benchmark.run import run_benchmark
+from salesllm.benchmark.run import Cell, run_benchmark
 from salesllm.benchmark.summary import table_of
 from rich.console import Console
 summary = run_benchmark(BenchmarkRecipe.model_validate({values!r}))

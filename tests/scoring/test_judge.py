@@ -17,7 +17,8 @@ from salesllm.chat.base import Sampling, Usage
 from salesllm.chat.endpoint import EndpointChat
 from salesllm.dialogue import Dialogue, Language
 from salesllm.prompts import load_prompt
-from salesllm.scoring.judge import PROMPT, OffFormat, SellingJudge, parse, transcript
+from salesllm.scoring.ask import OffFormat, without_thinking
+from salesllm.scoring.judge import PROMPT, SellingJudge, parse, transcript
 from salesllm.scoring.selling import Evidence, SellingScore
 
 SAID: dict[Language, tuple[str, ...]] = {
@@ -74,7 +75,7 @@ def judge(
     ],
 )
 def test_answers_that_hold_a_score(answer: str, score: int) -> None:
-    assert parse(answer)[0] == score
+    assert parse(without_thinking(answer))[0] == score
 
 
 @pytest.mark.parametrize(
@@ -90,14 +91,14 @@ def test_answers_that_hold_a_score(answer: str, score: int) -> None:
 )  # fmt: skip
 def test_answers_without_one(answer: str) -> None:
     with pytest.raises(OffFormat):
-        parse(answer)
+        parse(without_thinking(answer))
 
 
 @given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
 def test_no_answer_breaks_the_parser(text: str) -> None:
     for answer in (text, f'{{"score": {text}}}', f'{{"score": 5, "evidence": {text}}}'):
         try:
-            score, _, quotes = parse(answer)
+            score, _, quotes = parse(without_thinking(answer))
         except OffFormat:
             continue
         assert score in range(11)

@@ -1,38 +1,38 @@
-"""The journal of a run: append-only, one synced line an event, so that nothing is ever redone."""
+"""The journal of a job: append-only, one synced line an event, so that nothing is ever redone."""
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from rich.console import Console
 
 from salesllm.errors import InputError
+from salesllm.progress import progress
 
-
-class Cell(NamedTuple):
-    """One dialogue of a run: who talks to whom about what."""
-
-    salesperson: str
-    customer: str
-    scenario: str
+T = TypeVar("T")
+Cell = tuple[str, ...]
+"""What a line is about: one piece of the job's work."""
 
 
 class Journal:
-    """What a run has done so far. The latest line of a kind and cell is the one that holds.
+    """What a job has done so far. The latest line of a kind and cell is the one that holds.
 
     Only line offsets are kept in memory, so a journal of any length can be read back.
 
     Args:
         path: Made if it does not exist.
-        header: What makes the run what it is. It is the first line; a journal with another one
-            belongs to another run.
+        header: What makes the job what it is. It is the first line; a journal with another one
+            belongs to another job.
         anew: Throw away whatever is there.
 
     Raises:
-        InputError: The journal is another run's, is damaged other than by a torn last line, or
+        InputError: The journal is another job's, is damaged other than by a torn last line, or
             another process is writing to it.
     """
 
@@ -75,11 +75,15 @@ class Journal:
         self._file.seek(self._latest[kind, cell][0])
         return dict(json.loads(self._file.readline()))
 
+    def cells(self, kind: str) -> list[Cell]:
+        """Every cell with a line of this kind, failures included, in the order of first lines."""
+        return [cell for found, cell in self._latest if found == kind]
+
     def _lock(self) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            problem, fix = "another process is running this benchmark", "Wait for it, or stop it"
+            problem, fix = "another process is running this job", "Wait for it, or stop it"
             raise InputError(problem, path=self.path, fix=fix) from None
 
     def _load(self, header: dict[str, Any]) -> None:
@@ -92,9 +96,9 @@ class Journal:
             try:
                 entry = json.loads(line)
                 if number == 1:
-                    changed = list(_changes(entry["header"], header))
+                    changed = list(changes(entry["header"], header))
                 else:
-                    self._latest[entry["kind"], Cell(*entry["cell"])] = offset, entry["ok"]
+                    self._latest[entry["kind"], tuple(entry["cell"])] = offset, entry["ok"]
             except (ValueError, TypeError, KeyError):
                 problem, fix = "not a line of a journal", "Remove the line"
                 raise InputError(problem, path=self.path, line=number, fix=fix) from None
@@ -116,15 +120,59 @@ class Journal:
         return offset
 
 
-def _changes(old: Any, new: Any, key: str = "") -> Iterator[str]:
+class Done(NamedTuple):
+    """One piece of work as `fill` writes it down; one that is not `ok` is tried again later."""
+
+    ok: bool
+    content: Mapping[str, Any]
+
+
+def fill(
+    journal: Journal,
+    kind: str,
+    work: Mapping[Cell, T],
+    do: Callable[[T], Awaitable[Done]],
+    *,
+    concurrency: int,
+    console: Console,
+    name: str,
+) -> int:
+    """Does what the journal does not have yet, `concurrency` pieces at a time.
+
+    Args:
+        work: Cell to whatever `do` needs to know of it.
+        name: What the progress display calls it.
+
+    Returns:
+        How many of all the pieces have failed.
+    """
+    todo = [cell for cell in work if not journal.done(kind, cell)]
+
+    async def complete() -> None:
+        queue = iter(todo)
+
+        async def worker() -> None:
+            for cell in queue:
+                ok, content = await do(work[cell])
+                journal.append(kind, cell, ok=ok, **content)
+                advance(failed=not ok)
+
+        await asyncio.gather(*(worker() for _ in range(min(concurrency, len(todo)))))
+
+    with progress(console, name, len(work), len(work) - len(todo)) as advance:
+        asyncio.run(complete())
+    return sum(not journal.done(kind, cell) for cell in work)
+
+
+def changes(old: Any, new: Any, key: str = "") -> Iterator[str]:
     """Every difference of two JSON values, as a phrase."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in dict.fromkeys([*old, *new]):
             inner = f"{key}.{name}" if key else name
-            yield from _changes(old.get(name), new.get(name), inner)
+            yield from changes(old.get(name), new.get(name), inner)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for index, pair in enumerate(zip(old, new, strict=True)):
-            yield from _changes(*pair, f"{key}.{index}")
+            yield from changes(*pair, f"{key}.{index}")
     elif old != new:
         yield f"`{key}` was {_short(old)} and is {_short(new)}"
 

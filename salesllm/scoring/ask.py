@@ -1,0 +1,114 @@
+"""One question to an LLM, asked until its answer can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from salesllm.chat.base import Chat, Sampling, Usage
+from salesllm.dialogue import Message
+
+T = TypeVar("T")
+
+_RETRY_TEMPERATURE = 0.5  # at 0 the same question only gets the same answer
+_BARE = re.compile(
+    r"[\s*_#]*(?:score|评分|得分|分数)?[\s*_:]*(\d{1,4})(?: ?/ ?10| ?分)?[\s*_.。]*", re.IGNORECASE
+)
+
+
+class OffFormat(ValueError):
+    """The answer does not hold what was asked for."""
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What came of a question.
+
+    Attributes:
+        value: None where there is no readable answer, which says nothing of what was asked about.
+        problem: Why there is none.
+        failed: Whether nobody could be reached: worth asking again later.
+        usage: Tokens of all attempts.
+    """
+
+    value: T | None
+    problem: str = ""
+    failed: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+
+async def ask(
+    chat: Chat,
+    question: str,
+    parse: Callable[[str], T],
+    *,
+    sampling: Sampling,
+    attempts: int,
+    seed: int,
+) -> Answer[T]:
+    """Asks up to `attempts` times; never raises for what the other side does or fails to do.
+
+    Args:
+        parse: Reads an answer; raises `OffFormat` for one that cannot be read.
+        sampling: Its seed is replaced by `seed`, and by the next ones in further attempts, which
+            are also drawn a little warmer.
+    """
+    used, problem = Usage(), ""
+    for attempt in range(attempts):
+        drawn = replace(sampling, seed=seed + attempt)
+        if attempt:
+            drawn = replace(drawn, temperature=max(drawn.temperature, _RETRY_TEMPERATURE))
+        try:
+            reply = await chat.reply([Message(role="user", content=question)], drawn)
+        except Exception as error:  # of whatever kind, it says nothing of what was asked about
+            return Answer(None, f"{type(error).__name__}: {error}", failed=True, usage=used)
+        used = Usage(
+            used.prompt_tokens + reply.usage.prompt_tokens,
+            used.completion_tokens + reply.usage.completion_tokens,
+        )
+        try:
+            return Answer(parse(without_thinking(reply.text)), usage=used)
+        except OffFormat as error:
+            problem = str(error)
+    return Answer(None, problem, usage=used)
+
+
+def without_thinking(text: str) -> str:
+    """The answer alone: thoughts are none, least of all those that never came to an end."""
+    return text.rpartition("</think>")[2].partition("<think>")[0].strip()
+
+
+def json_objects(text: str) -> list[dict[str, Any]]:
+    """Every JSON object in a text, outermost ones only."""
+    decoder, found, start = json.JSONDecoder(strict=False), [], text.find("{")
+    while start >= 0:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):  # a number of 5,000 digits is a plain ValueError
+            end = start + 1
+        else:
+            found.append(value)
+        start = text.find("{", end)
+    return found
+
+
+def bare_score(text: str) -> int | None:
+    """The score in a text that holds nothing else: "7", "７", "Score: 7/10"; None without one."""
+    bare = _BARE.fullmatch(unicodedata.normalize("NFKC", text))
+    return None if bare is None else int(bare[1])
+
+
+def score_0_to_10(value: Any) -> int:
+    """0-10 from 7, 7.0, "7", "７" or "7/10"; raises `OffFormat`."""
+    if isinstance(value, str):
+        bare = bare_score(value)
+        value = value if bare is None else bare
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise OffFormat(f"the score is no integer: {value!r}")
+    if not 0 <= value <= 10:
+        raise OffFormat(f"the score is not between 0 and 10: {value!r}")
+    return int(value)
