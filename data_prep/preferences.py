@@ -1,35 +1,89 @@
-"""Preference pairs for `train/dpo.py`, from the SFT checkpoint's own answers.
+"""Preference pairs for `train/dpo.py`: from rollouts, or mined from the checkpoint's own answers.
 
+    python data_prep/preferences.py --config recipes/preferences/paper.yaml
     python data_prep/preferences.py --config recipes/preferences/tiny.yaml
 
-Writes the pairs (JSONL: `prompt`, `chosen`, `rejected`, and P(salesperson) of both sides, widest
-margin first, ready for people to look through) and, beside them, `<name>.summary.json`.
+`method: rollout` in the recipe has the customer talk with several salespeople, an LLM judge every
+turn of it, and people look through what comes out of that. The stages are rollout, judge, pair,
+augment, review and export. The command runs all that need no person, says what comes next, and
+continues where it was cut off. One stage alone, and the review in a terminal or a spreadsheet:
+
+    python data_prep/preferences.py --config recipes/preferences/paper.yaml --stage judge
+    python data_prep/preferences.py --config recipes/preferences/paper.yaml --stage review
+    python data_prep/preferences.py --config recipes/preferences/paper.yaml --export_csv pairs.csv
+    python data_prep/preferences.py --config recipes/preferences/paper.yaml --import_csv pairs.csv
+
+It writes to `output_dir`: a file, a journal and a summary a stage, at the end `train.jsonl`. The
+exit code is 1 when somebody could not be reached; the same command tries that again.
+
+`method: mine`, the default, writes one file of pairs (JSONL: `prompt`, `chosen`, `rejected`, and
+P(salesperson) of both sides, widest margin first, ready for people to look through) and, beside
+it, `<name>.summary.json`.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
+from pathlib import Path
+
 from rich.console import Console
 
-from salesllm.chat.local import LocalChat
 from salesllm.chat.providers import open_chat
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError, entry_point
-from salesllm.fidelity.inversion import SpeakerDetector
 from salesllm.files import refuse_existing, sha256, write_json, write_jsonl
+from salesllm.preferences.pipeline import STAGES, Pipeline
+from salesllm.preferences.recipe import METHODS, RolloutRecipe
 from salesllm.progress import progress
 from salesllm.provenance import provenance
-from salesllm.recipe import load_recipe
+from salesllm.recipe import SHELL, load_one_of
 from salesllm.scenario import read_scenarios_by_id
-from salesllm.training.model import read_customer
 from salesllm.training.pairs import PairRecipe, find_points, mine, sample_points
 from salesllm.training.rows import View
 
 
 @entry_point
 def main() -> None:
-    recipe = load_recipe(PairRecipe, doc=__doc__)
-    refuse_existing(recipe.output, "output")
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--stage", choices=STAGES)
+    parser.add_argument("--export_csv", type=Path)
+    parser.add_argument("--import_csv", type=Path)
+    wanted, rest = parser.parse_known_args()
+    recipe = load_one_of("method", METHODS, rest, __doc__)
     console = Console()
+    if isinstance(recipe, RolloutRecipe):
+        roll_out(recipe, wanted, console)
+        return
+    assert isinstance(recipe, PairRecipe)
+    for option, value in vars(wanted).items():
+        if value is not None:
+            problem, fix = "mining has no stages", "Leave it out, or give a recipe of rollouts"
+            raise InputError(problem, path=SHELL, field=option, fix=fix)
+    mine_pairs(recipe, console)
+
+
+def roll_out(recipe: RolloutRecipe, wanted: argparse.Namespace, console: Console) -> None:
+    pipeline = Pipeline(recipe, console)
+    try:
+        if wanted.export_csv or wanted.import_csv:
+            whole = pipeline.sheets(wanted.export_csv, wanted.import_csv)
+        else:
+            whole = pipeline.run(wanted.stage)
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command continues.", markup=False)
+        sys.exit(130)
+    if not whole:
+        sys.exit(1)
+
+
+def mine_pairs(recipe: PairRecipe, console: Console) -> None:
+    # Here, so that people can review without torch
+    from salesllm.chat.local import LocalChat
+    from salesllm.fidelity.inversion import SpeakerDetector
+    from salesllm.training.model import read_customer
+
+    refuse_existing(recipe.output, "output")
 
     # Data: points where the customer speaks
     view = View.from_card(read_customer(recipe.customer.model))

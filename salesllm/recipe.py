@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,6 +86,37 @@ def load_recipe(schema: type[R], argv: Sequence[str] | None = None, doc: str | N
     Raises:
         InputError: An unknown key or a bad value, with file and line where it is in the file.
     """
+    values, path, lines = _given(argv, doc)
+    return validate_recipe(schema, values, path, lines)
+
+
+def load_one_of(
+    key: str,
+    schemas: Mapping[str, type[Recipe]],
+    argv: Sequence[str] | None = None,
+    doc: str | None = None,
+) -> Recipe:
+    """`load_recipe` for a job with several kinds of recipe.
+
+    Args:
+        key: The key that says which kind it is.
+        schemas: Its values; a recipe without the key is of the first kind.
+    """
+    values, path, lines = _given(argv, doc)
+    kind = values.get(key, next(iter(schemas)))
+    if kind not in schemas:
+        line, fix = lines.get(key), f"Write {' or '.join(schemas)}"
+        place = SHELL if line == 0 else path
+        raise InputError(
+            f"unknown value {kind!r}", path=place, line=line or None, field=key, fix=fix
+        )
+    return validate_recipe(schemas[kind], values, path, lines)
+
+
+def _given(
+    argv: Sequence[str] | None, doc: str | None
+) -> tuple[dict[str, Any], Path, dict[str, int]]:
+    """What recipe and command line say, the recipe's path, and the line of every key."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -96,7 +127,7 @@ def load_recipe(schema: type[R], argv: Sequence[str] | None = None, doc: str | N
         _assign(values, key, _override(key, text))
         # Given on the command line, so no line of the file is to blame for what it holds.
         lines = {k: n for k, n in lines.items() if not k.startswith(f"{key}.")} | {key: 0}
-    return validate_recipe(schema, values, known.config, lines)
+    return values, known.config, lines
 
 
 def _pairs(rest: Sequence[str]) -> Iterable[tuple[str, str]]:

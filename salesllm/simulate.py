@@ -88,8 +88,7 @@ async def simulate(
     scripts = {
         Speaker.SALESPERSON: scenario.scripts.get(Speaker.SALESPERSON)
         or salesperson_script(scenario, prompts_dir=prompts_dir),
-        Speaker.CUSTOMER: (customer_style == "script" and scenario.scripts.get(Speaker.CUSTOMER))
-        or customer_script(scenario, customer_style, prompts_dir),
+        Speaker.CUSTOMER: customers_script(scenario, customer_style, prompts_dir),
     }
     turns = [Turn(speaker=Speaker.CUSTOMER, text=scenario.attributes.initial_utterance)]
     usage = {speaker: Usage() for speaker in Speaker}
@@ -110,9 +109,8 @@ async def simulate(
             except Exception as error:  # whatever it was, the other dialogues go on
                 return ended(_FAILED[speaker], f"{type(error).__name__}: {error}")
             usage[speaker] = _sum(usage[speaker], reply.usage)
-            # Whatever follows the marker was never said to anybody.
-            text, marker, _ = (part.strip() for part in reply.text.partition(END_MARKER))
-            last_word = bool(marker) and speaker is Speaker.CUSTOMER
+            text, marked = said(reply.text)
+            last_word = marked and speaker is Speaker.CUSTOMER
             if text or last_word:
                 break
         else:
@@ -124,6 +122,20 @@ async def simulate(
         if last_word:
             return ended(Termination.CUSTOMER_ENDED)
     return ended(Termination.ROUND_LIMIT)
+
+
+def said(reply: str) -> tuple[str, bool]:
+    """A reply's text, and whether it bore the marker: what follows that was said to nobody."""
+    text, marker, _ = (part.strip() for part in reply.partition(END_MARKER))
+    return text, bool(marker)
+
+
+def customers_script(
+    scenario: Scenario, style: ScriptStyle, prompts_dir: str | Path | None = None
+) -> str:
+    """What the customer of a simulation is told: the scenario's own script if it brings one."""
+    own = scenario.scripts.get(Speaker.CUSTOMER) if style == "script" else None
+    return own or customer_script(scenario, style, prompts_dir)
 
 
 def _sum(a: Usage, b: Usage) -> Usage:

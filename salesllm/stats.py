@@ -1,4 +1,4 @@
-"""Intervals and paired tests for results that come in clusters (turns of the same dialogue).
+"""Intervals and paired tests for results that come in clusters, and agreement of annotators.
 
 Turns of one dialogue resemble each other, so an interval over turns that ignores the dialogue is
 too narrow. Given `clusters`, every function resamples whole clusters: draw as many clusters as
@@ -8,10 +8,10 @@ there are, with replacement, pool their values, take the mean (percentile bootst
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -165,6 +165,42 @@ def paired_difference(
     p_value = min(1.0, 2 * (tail + 1) / (n_boot + 1))
     value = float(sums.sum() / counts.sum())
     return Difference(value, low, high, int(counts.sum()), float(p_value))
+
+
+def krippendorff_alpha(
+    units: Iterable[Sequence[Hashable]],
+    level: Literal["nominal", "ordinal", "interval"] = "nominal",
+) -> float:
+    """Krippendorff's alpha: 1 minus observed over expected disagreement, any number of annotators.
+
+    Args:
+        units: The values that each unit was given, by however many annotators; a unit with fewer
+            than two says nothing of agreement.
+        level: How two values differ: `nominal` equal or not, `ordinal` by the ranks between them,
+            `interval` by their squared difference. The latter two need numbers.
+
+    Returns:
+        1 for perfect agreement, about 0 for chance, below 0 for worse. NaN where no unit has two
+        values, or where all values are the same: nothing tells agreement from habit there.
+    """
+    pairable = [unit for unit in map(list, units) if len(unit) > 1]
+    found = {value for unit in pairable for value in unit}
+    values: list[Any] = list(found) if level == "nominal" else sorted(found)
+    if len(values) < 2:
+        return math.nan
+    place = {value: index for index, value in enumerate(values)}
+    coincidences = np.zeros((len(values), len(values)))
+    for unit in pairable:
+        counts = np.bincount([place[value] for value in unit], minlength=len(values))
+        coincidences += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    totals = coincidences.sum(axis=1)
+    if level == "nominal":
+        distance = 1.0 - np.eye(len(values))
+    else:  # ordinal: a value stands in the middle of its ranks
+        scale = totals.cumsum() - totals / 2 if level == "ordinal" else np.asarray(values, float)
+        distance = (scale[:, None] - scale[None, :]) ** 2
+    expected = (np.outer(totals, totals) * distance).sum() / (totals.sum() - 1)
+    return float(1 - (coincidences * distance).sum() / expected)
 
 
 def _per_cluster(

@@ -11,7 +11,7 @@ from pydantic import Field, field_serializer, field_validator, model_validator
 
 from salesllm.chat.base import Sampling
 from salesllm.chat.providers import ChatSpec
-from salesllm.dialogue import Language, NonBlank
+from salesllm.dialogue import Language, NonBlank, Speaker
 from salesllm.errors import FieldError, InputError
 from salesllm.recipe import Recipe
 from salesllm.scenario import Scenario, read_scenarios
@@ -98,19 +98,10 @@ class BenchmarkRecipe(Recipe):
         if (self.scenarios is None) == (self.sample is None):
             problem = "a run needs scenarios: a file or a sample, not both"
             raise FieldError(problem, field="scenarios", fix="Give `scenarios` or `sample`")
-        sides = {"salespeople": self.salespeople, "customers": self.customers}
-        for (field, specs), side in zip(sides.items(), ("salesperson", "customer"), strict=True):
-            twice = [name for name, n in Counter(s.name for s in specs).items() if n > 1]
-            if twice:
-                fix = "Give each its own `name`"
-                raise FieldError(f"the name {twice[0]!r} is taken", field=field, fix=fix)
-            for spec in specs:
-                if spec.provider == "scripted" and spec.model != side:
-                    problem = f"the scripted {spec.model} cannot be a {side}"
-                    raise FieldError(problem, field=field, fix=f"Write model: {side}")
-        if self.judge and self.judge.provider == "scripted":
-            problem, fix = "a scripted speaker cannot judge", "Name an endpoint or a checkpoint"
-            raise FieldError(problem, field="judge.provider", fix=fix)
+        check_speakers(self.salespeople, Speaker.SALESPERSON, "salespeople")
+        check_speakers(self.customers, Speaker.CUSTOMER, "customers")
+        if self.judge is not None:
+            check_rater(self.judge, "judge", "judge")
         return self
 
     @property
@@ -123,6 +114,25 @@ class BenchmarkRecipe(Recipe):
         judge = [("judge", self.judge)] if self.judge else []
         salespeople = [("salespeople", spec) for spec in self.salespeople]
         return [*salespeople, *(("customers", spec) for spec in self.customers), *judge]
+
+
+def check_speakers(specs: Sequence[ChatSpec], side: Speaker, field: str) -> None:
+    """Raises `FieldError` where two share a name, or a scripted one cannot take this side."""
+    twice = [name for name, n in Counter(spec.name for spec in specs).items() if n > 1]
+    if twice:
+        fix = "Give each its own `name`"
+        raise FieldError(f"the name {twice[0]!r} is taken", field=field, fix=fix)
+    for spec in specs:
+        if spec.provider == "scripted" and spec.model != side:
+            problem = f"the scripted {spec.model} cannot be a {side}"
+            raise FieldError(problem, field=field, fix=f"Write model: {side}")
+
+
+def check_rater(spec: ChatSpec, field: str, does: str) -> None:
+    """Raises `FieldError` for a scripted speaker, which answers no questions."""
+    if spec.provider == "scripted":
+        problem, fix = f"a scripted speaker cannot {does}", "Name an endpoint or a checkpoint"
+        raise FieldError(problem, field=f"{field}.provider", fix=fix)
 
 
 def scenarios_of(recipe: BenchmarkRecipe) -> list[Scenario]:

@@ -22,7 +22,7 @@ from rich.console import Console
 from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
 from salesllm.benchmark.summary import summarise
 from salesllm.chat.base import Chat
-from salesllm.chat.providers import ChatSpec, check_chat, open_chat
+from salesllm.chat.providers import PATIENCE, ChatSpec, check_chat, open_chat
 from salesllm.dialogue import Dialogue, Language, Turn
 from salesllm.errors import InputError
 from salesllm.files import (
@@ -389,8 +389,9 @@ def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
     aside = {"output_dir", "overwrite", "concurrency", "prompts_dir"}  # prompts have versions
     settings = recipe.model_dump(mode="json", exclude=aside)
     for spec in (*settings["salespeople"], *settings["customers"], settings["judge"]):
-        if isinstance(spec, dict):  # how patiently an endpoint is asked changes no answer
-            del spec["concurrency"], spec["timeout"]
+        if isinstance(spec, dict):
+            for key in PATIENCE:
+                del spec[key]
     rating = {key: settings.pop(key) for key in ("judge", "judge_attempts", "judge_sampling")}
     scoring = {key: settings.pop(key) for key in ("intent", "alpha")}
     digest, languages = hashlib.sha256(), set()

@@ -22,6 +22,10 @@ CUSTOMER_CARD = "customerlm.json"
 """What a CustomerLM checkpoint says of how it was trained."""
 
 
+PATIENCE = {"concurrency", "timeout"}
+"""Keys of a `ChatSpec` that change no answer: how patiently an endpoint is asked."""
+
+
 class ChatSpec(Recipe):
     """One speaker of a recipe.
 

@@ -17,7 +17,7 @@ from salesllm.scoring.selling import Evidence, SellingScore, customers_answers
 PROMPT = "selling_judge"
 SAMPLING = Sampling(temperature=0.0, top_p=1.0, max_tokens=1024)
 
-_NAMES: dict[Language, dict[Speaker, str]] = {
+SPEAKER_NAME: dict[Language, dict[Speaker, str]] = {
     "en": {Speaker.SALESPERSON: "Salesperson", Speaker.CUSTOMER: "Customer"},
     "zh": {Speaker.SALESPERSON: "销售", Speaker.CUSTOMER: "客户"},
 }
@@ -73,7 +73,7 @@ def transcript(turns: Sequence[Turn], language: Language) -> str:
     """One numbered line a turn. No turn can pass for two, or close the tag around them."""
     lines = []
     for number, turn in enumerate(turns, start=1):
-        lines.append(f"[{number}] {_NAMES[language][turn.speaker]}: {on_one_line(turn.text)}")
+        lines.append(f"[{number}] {SPEAKER_NAME[language][turn.speaker]}: {on_one_line(turn.text)}")
     return "\n".join(lines)
 
 

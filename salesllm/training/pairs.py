@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PairRecipe(Recipe):
-    """`recipes/preferences/*.yaml`.
+    """`recipes/preferences/*.yaml` of `method: mine`.
 
     Attributes:
         dialogues: Where pairs come from: dialogues of people, or rollouts of the customer.
@@ -47,6 +47,7 @@ class PairRecipe(Recipe):
         max_pairs: At most so many pairs, those with the widest margins.
     """
 
+    method: Literal["mine"] = "mine"
     dialogues: Path
     scenarios: Path | None = None
     chosen: Literal["recorded", "best"]
@@ -199,7 +200,7 @@ def _contrast(
     better = [
         text
         for text in candidates
-        if p[rejected] - p[text] >= recipe.margin and _bare(text) != _bare(rejected)
+        if p[rejected] - p[text] >= recipe.margin and bare(text) != bare(rejected)
     ]
     if not better:
         return "no contrast"
@@ -216,5 +217,6 @@ def sample_points(points: Sequence[Point], count: int | None, seed: int) -> list
     return [points[i] for i in sorted(kept.tolist())]
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
+    """A reply without its marker, case and spacing: two that agree in it are no contrast."""
     return " ".join(strip_end(text)[0].split()).casefold()

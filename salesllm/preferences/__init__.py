@@ -1,0 +1,1 @@
+"""Preference pairs from rollouts: simulated, judged, paired, augmented, reviewed, exported."""
