@@ -54,9 +54,7 @@ def with_texts(
         return {f: said(f"{prefix}{f}") for f in fields if f in type(record).model_fields}
 
     product = scenario.product
-    facts = {
-        said(f"fact.{n}.label"): said(f"fact.{n}.value") for n in range(len(product.facts))
-    }
+    facts = {said(f"fact.{n}.label"): said(f"fact.{n}.value") for n in range(len(product.facts))}
     points = tuple(said(f"point.{n}") for n in range(len(product.selling_points)))
     return Scenario(
         id=key,
@@ -67,9 +65,7 @@ def with_texts(
         persona=scenario.persona.model_copy(update=update("persona.", scenario.persona)),
         difficulty=scenario.difficulty,
         propensity=scenario.propensity,
-        attributes=scenario.attributes.model_copy(
-            update=update("customer.", scenario.attributes)
-        ),
+        attributes=scenario.attributes.model_copy(update=update("customer.", scenario.attributes)),
     )
 
 

@@ -172,8 +172,10 @@ def _chinese(text: str) -> Iterator[Quantity]:
         elif match["share"]:
             part = _han(match["part"])[0]
             of = _number(match["of"])
-            yield Quantity(said, (of[0] * 100 / part,), "%") if part >= 100 else Quantity(
-                said, (of[0] / part, of[0], part)
+            yield (
+                Quantity(said, (of[0] * 100 / part,), "%")
+                if part >= 100
+                else Quantity(said, (of[0] / part, of[0], part))
             )
         elif match["idle"]:
             value = {"半": 0.5, "双": 2.0}.get(match["idle"], 1.0)
@@ -252,9 +254,7 @@ _ONES = (
     "sixteen seventeen eighteen nineteen"
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_WORDS = {w: float(n) for n, w in enumerate(_ONES)} | {
-    w: 10.0 * n for n, w in enumerate(_TENS, 2)
-}
+_WORDS = {w: float(n) for n, w in enumerate(_ONES)} | {w: 10.0 * n for n, w in enumerate(_TENS, 2)}
 _BIG = {
     "hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9,
     "k": 1e3, "bn": 1e9, "mn": 1e6, "megapixel": 1e6,
@@ -318,7 +318,8 @@ def _english(text: str) -> Iterator[Quantity]:
                     continue
                 if match["parts"]:
                     part = {"t": 3, "q": 4, "f": 5, "e": 8}.get(match["parts"][1], 10)
-                    if match["parts"].strip().lower() == "tenths": part = 10
+                    if match["parts"].strip().lower() == "tenths":
+                        part = 10
                     share = value / part
                     yield Quantity(said, (share, share * 100, value), "")
                     continue

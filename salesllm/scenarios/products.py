@@ -48,6 +48,11 @@ class ProductDraft:
     terms: dict[str, Amount]
     price: Text
 
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Tags a buyer must have."""
+        return self.seed.audience
+
     def say(self, text: Text, language: Language) -> str:
         """A text of the catalogue with this product's terms and names filled in."""
         return fill_in(text.in_(language), language, self.market, self.terms, self._names(language))
