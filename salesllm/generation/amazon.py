@@ -133,8 +133,7 @@ def _lines(path: Path) -> Iterator[Iterator[bytes]]:
     if not path.is_file():
         raise InputError("no such file", path=path, fix="Check the path")
     try:
-        opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-        with cast(IO[bytes], opened) as file:
+        with cast(IO[bytes], gzip.open(path) if path.suffix == ".gz" else path.open("rb")) as file:
             yield (line for line in file if line.strip())
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         fix = "Download it again"

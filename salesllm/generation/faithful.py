@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from salesllm.dialogue import Language
-from salesllm.generation.quantities import disagreements, quantities
+from salesllm.generation.numerals_en import english
+from salesllm.generation.numerals_zh import chinese
+from salesllm.generation.quantities import disagreements
 from salesllm.scenario import Scenario
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _PLACEHOLDER = re.compile(
-    r"\{[^{}]*\}|<[a-z_ ]+>|\[(?:name|brand|city|price|x+|\.\.\.)[^\]]*\]|\bX{2,}\b|_{3,}"
+    r"\{[^{}]+\}|<[a-z_ ]+>|\[(?:name|brand|city|price|x+|\.\.\.)[^\]]*\]|\bX{2,}\b|_{3,}"
     r"|\bTODO\b|\bTBD\b|某某",
     re.IGNORECASE,
 )
@@ -97,14 +99,14 @@ def _faults(
     found = placeholders(target)
     if not in_language(target, "en"):
         found.append("it is not in English")
-    for name, english in names.items():
+    for name, called in names.items():
         if name in source:
-            if english.casefold() not in target.casefold():
-                found.append(f"{name} is not called {english}")
+            if called.casefold() not in target.casefold():
+                found.append(f"{name} is not called {called}")
             # A name's own numerals count nothing.
             source = source.replace(name, " ")
-            target = re.sub(re.escape(english), " ", target, flags=re.IGNORECASE)
-    found += disagreements(quantities(source, "zh"), quantities(target, "en"))
+            target = re.sub(re.escape(called), " ", target, flags=re.IGNORECASE)
+    found += disagreements([*chinese(source)], [*english(target)])
     if len(source) >= _LONG and not ratio[0] <= len(target) / len(source) <= ratio[1]:
         found.append(f"{len(target)} characters for {len(source)}")
     return found

@@ -22,9 +22,10 @@ from salesllm.generation.faithful import in_language, placeholders
 from salesllm.generation.recipe import WrittenSpaceRecipe
 from salesllm.generation.writer import Task, Writer, estimate, read_record
 from salesllm.prompts import load_prompt, prompt_versions
-from salesllm.scenario import Attributes, DecisionFactor, Product
+from salesllm.scenario import Attributes, DecisionFactor, Difficulty, Product
 from salesllm.scenarios.attributes import draw_attributes
 from salesllm.scenarios.distinct import distinct
+from salesllm.scenarios.personas import PersonaDraft
 from salesllm.scenarios.products import draw_product, money
 from salesllm.scenarios.scripts import FACTOR_NAME, customer_information, product_text
 from salesllm.scenarios.space import (
@@ -165,7 +166,9 @@ class SpaceWriter:
             recipe.language,
         )
 
-    def attributes_task(self, key: str, product: AnyProduct, person: Any, attempt: int) -> Task:
+    def attributes_task(
+        self, key: str, product: AnyProduct, person: PersonaDraft, attempt: int
+    ) -> Task:
         language = self.recipe.language
         names = FACTOR_NAME[language]
         prompt = load_prompt("customer_attributes", language, self.recipe.prompts_dir)
@@ -178,7 +181,7 @@ class SpaceWriter:
         return Task((key, str(attempt)), question, self._attributes, schema, language)
 
     def _catalogued(self, slot: _Slot, seed: Seed, rng: Random) -> str:
-        draft = draw_product("", slot.category, seed, slot.market, rng)
+        draft = draw_product(slot.id, slot.category, seed, slot.market, rng)
         return draft_text(draft, self.recipe.language)
 
     def _product(self, text: str) -> dict[str, Any]:
@@ -275,6 +278,13 @@ def _product(slot: _Slot, record: Mapping[str, Any]) -> WrittenProduct:
     consumer = slot.category.domain == "consumer" and slot.target is None
     audience = slot.seed.audience if consumer else ()
     return WrittenProduct(slot.id, slot.category, slot.market, audience, product)
+
+
+def _scenario(
+    key: str, product: WrittenProduct, person: PersonaDraft, difficulty: Difficulty, record: Any
+) -> ScenarioDraft:
+    attributes = WrittenAttributes(Attributes.model_validate(record))
+    return ScenarioDraft(key, product, person, difficulty, attributes)
 
 
 def estimate_space(tasks: SpaceWriter) -> tuple[int, Usage]:
