@@ -128,18 +128,23 @@ class Dialogue(BaseModel):
         A system message is left out: it is a script, not a turn. `END_MARKER` is removed.
         """
         turns = [
-            {"speaker": speaker, "text": text} for speaker, text in _spoken(messages, viewpoint)
+            {"speaker": speaker, "text": text} for speaker, text in spoken(messages, viewpoint)
         ]
         return cls.model_validate({"turns": turns, **fields})
 
 
 def turns_from(messages: Sequence[Message], viewpoint: Speaker) -> list[Turn]:
     """`Dialogue.from_messages` for what is not yet a whole dialogue; blank ones are left out."""
-    spoken = _spoken(messages, viewpoint)
-    return [Turn(speaker=speaker, text=text) for speaker, text in spoken if text.strip()]
+    said = spoken(messages, viewpoint)
+    return [Turn(speaker=speaker, text=text) for speaker, text in said if text.strip()]
 
 
-def _spoken(messages: Sequence[Message], viewpoint: Speaker) -> Iterator[tuple[Speaker, str]]:
+def spoken(messages: Sequence[Message], viewpoint: Speaker) -> Iterator[tuple[Speaker, str]]:
+    """Who says what, as `from_messages` reads it, before anything is checked.
+
+    Raises:
+        InputError: A role is none of system, user and assistant.
+    """
     roles = {_role(speaker, viewpoint): speaker for speaker in Speaker}
     for index, message in enumerate(messages):
         if message["role"] == "system":

@@ -20,6 +20,19 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         InputError: The file is missing, empty or not UTF-8, a line is not a JSON object, or a text
             in it has half of a surrogate pair, which no tokenizer and no file takes.
     """
+    for number, text in read_lines(path):
+        try:
+            yield number, json_object(text)
+        except InputError as error:
+            raise error.at(path, number) from None
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yields (1-based line number, text) for every non-blank line.
+
+    Raises:
+        InputError: The file is missing, empty or not UTF-8.
+    """
     path = Path(path)
     if not path.is_file():
         raise InputError("no such file", path=path, fix="Check the path")
@@ -27,13 +40,9 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             for number, text in enumerate(file, start=1):
-                if not text.strip():
-                    continue
-                empty = False
-                try:
-                    yield number, _json_object(text)
-                except InputError as error:
-                    raise error.at(path, number) from None
+                if text.strip():
+                    empty = False
+                    yield number, text
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8: {error.reason}", path=path, fix="Save it as UTF-8") from None
     if empty:
@@ -75,7 +84,12 @@ def claim_folder(folder: str | Path, overwrite: bool) -> Path:
     return summary
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
+    """The object that one line holds.
+
+    Raises:
+        InputError: It is not one, or has a text or number that nothing downstream takes.
+    """
     fix = "Write one JSON object a line"
     try:
         value = json.loads(text)

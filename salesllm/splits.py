@@ -44,9 +44,19 @@ def split_dialogues(
     for index, dialogue in enumerate(dialogues):
         parts[part_of[index]].append(dialogue)
     if empty := [name for name, part in parts.items() if not part]:
-        problem = f"part {empty[0]!r} would be empty: there are {len(groups)} separate groups"
+        share = len(groups[0]) / len(dialogues) if groups else 0
+        problem = (
+            f"part {empty[0]!r} would be empty: there are {len(groups)} separate groups"
+            f", and {share:.0%} of the dialogues are in the largest,"
+            " linked by the workers, scenarios or texts they share"
+        )
         raise InputError(problem, field="parts", fix="Give fewer parts or more dialogues")
     return parts
+
+
+def largest_group(dialogues: Sequence[Dialogue]) -> int:
+    """How many dialogues stay together because workers, scenarios or texts link them."""
+    return max(map(len, _groups(dialogues)), default=0)
 
 
 def _groups(dialogues: Sequence[Dialogue]) -> list[list[int]]:

@@ -14,7 +14,7 @@ FLOORS = (
     {"dialogue", "sheets"},
     {"scenario", "recipe", "splits"},
     {"prompts", "catalog"},
-    {"scenarios"},
+    {"scenarios", "importing"},
     {"chat"},
     {"simulate", "scoring", "fidelity"},
     {"benchmark", "training"},

@@ -16,7 +16,8 @@ from trl import DPOConfig, ModelConfig, SFTConfig
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.errors import InputError
 from salesllm.fidelity.ablation import AblationRecipe
-from salesllm.recipe import Recipe, load_recipe
+from salesllm.generation.recipe import RECIPES
+from salesllm.recipe import Recipe, load_one_of, load_recipe
 from salesllm.training.arguments import (
     CustomerArguments,
     IntentArguments,
@@ -48,6 +49,8 @@ def _read(file: Path) -> Callable[[Path], Any]:
         types: tuple[type, ...] = DPO if file.stem == "dpo" else SFT
     elif job == "intent":
         types = INTENT
+    elif job == "scenarios":
+        return lambda path: load_one_of("backend", RECIPES, ["--config", str(path)])
     else:
         schema = SCHEMAS[job]
         return lambda path: load_recipe(schema, ["--config", str(path)])

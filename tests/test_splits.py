@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from salesllm.dialogue import Dialogue, read_dialogues, write_dialogues
 from salesllm.errors import InputError
-from salesllm.splits import split_dialogues
+from salesllm.splits import largest_group, split_dialogues
 from salesllm.training.labels import LabelledDialogue, read_labelled
 
 SCRIPT = Path(__file__).parents[1] / "data_prep" / "dialogues.py"
@@ -65,6 +65,13 @@ def test_parts_are_near_their_shares_and_the_same_each_time() -> None:
     assert parts != split_dialogues(MANY, shares, seed=2)
 
 
+def test_a_worker_with_everyones_scenarios_links_them_all() -> None:
+    linked = [dialogue(i, i, 0, i) for i in range(9)] + [dialogue(9, 9, 1, 9)]
+    assert largest_group(linked) == 9
+    with pytest.raises(InputError, match="2 separate groups, and 90% of the dialogues are in the"):
+        split_dialogues(linked, {"a": 0.5, "b": 0.3, "c": 0.2})
+
+
 @pytest.mark.parametrize("shares", [{"a": 0.5}, {"a": 1.5, "b": -0.5}, {"a": float("nan")}])
 def test_shares_that_make_no_whole(shares: dict[str, float]) -> None:
     with pytest.raises(InputError, match="sum to"):
@@ -96,8 +103,10 @@ def test_the_script_writes_the_parts_once(tmp_path: Path) -> None:
     assert not list((tmp_path / "parts").iterdir())
     assert run(tmp_path).returncode == 0
     names = {"train", "dev", "preference", "detector", "test"}
-    assert {path.stem for path in (tmp_path / "parts").iterdir()} == names
-    assert sum(len(read_dialogues(p)) for p in (tmp_path / "parts").iterdir()) == len(MANY)
+    reports = {"rejected", "duplicates", "summary"}
+    assert {path.stem for path in (tmp_path / "parts").iterdir()} == names | reports
+    parts = [read_dialogues(tmp_path / "parts" / f"{name}.jsonl") for name in names]
+    assert sum(map(len, parts)) == len(MANY)
     again = run(tmp_path)
     assert again.returncode == 2
     assert "the file exists" in again.stderr

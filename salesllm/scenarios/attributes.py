@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 from salesllm.catalog.space import Text, clauses, people
@@ -53,36 +55,44 @@ def draw_attributes(product: ProductDraft, person: PersonaDraft, rng: Random) ->
         (factor,) = rng.choices(list(weights), list(weights.values()))
         factors.append(factor)
         del weights[factor]
+    tags = person.tags | product.tags
     openers = (product.seed.openers, product.category.openers, general.openings)
+    levels = (product.seed, product.category, general)
     return AttributesDraft(
-        motivations=_two(
-            product.seed.motivations, product.category.motivations, general.motivations, person, rng
-        ),
-        pain_points=_two(
-            product.seed.pain_points, product.category.pain_points, general.pain_points, person, rng
-        ),
+        motivations=_two([level.motivations for level in levels], tags, rng),
+        pain_points=_two([level.pain_points for level in levels], tags, rng),
         factors=tuple(factors),
         communication=tuple(
-            rng.choice(_fitting(texts, person)) for texts in (people().channels, people().styles)
+            rng.choice(_fitting(texts, tags)) for texts in (people().channels, people().styles)
         ),
-        opener=rng.choice(_fitting(rng.choices(openers, _OPENERS)[0], person)),
+        opener=rng.choice(_fitting(rng.choices(openers, _OPENERS)[0], tags)),
     )
 
 
-def _two(
-    own: Sequence[Text],
-    category: Sequence[Text],
-    general: Sequence[Text],
-    person: PersonaDraft,
-    rng: Random,
-) -> tuple[Text, Text]:
-    """One of this kind of product, and one of its category or of anybody's."""
-    first = rng.choice(_fitting(own, person))
-    return first, rng.choice(_fitting(rng.choice((category, general)), person))
+def _two(levels: Sequence[Sequence[Text]], tags: frozenset[str], rng: Random) -> tuple[Text, Text]:
+    """One of this kind of product, and one of its category or of anybody's about something else."""
+    own, category, general = (_fitting(texts, tags) for texts in levels)
+    first = rng.choice(own)
+    others = rng.choice((category, general))
+    apart = [text for text in others if not _words(text) & _words(first)]
+    return first, rng.choice(apart or others)
 
 
-def _fitting(texts: Sequence[Text], person: PersonaDraft) -> list[Text]:
-    return [text for text in texts if text.suits(person.tags)]
+def _fitting(texts: Sequence[Text], tags: frozenset[str]) -> list[Text]:
+    return [text for text in texts if text.suits(tags)]
+
+
+@cache
+def _words(text: Text) -> frozenset[str]:
+    """What an English clause is about, roughly: its longer words, without their endings."""
+    return frozenset(word[:5] for word in re.findall(r"[a-z]{5,}", text.en)) - _COMMON
+
+
+_COMMON = {
+    "about", "after", "again", "alway", "befor", "could", "every", "first", "never", "other",
+    "quite", "rathe", "reall", "right", "somet", "still", "their", "there", "these", "thing",
+    "think", "those", "where", "which", "would", "wheth",
+}  # fmt: skip
 
 
 def _sentences(texts: Sequence[Text], product: ProductDraft, language: Language) -> str:

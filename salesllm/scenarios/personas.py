@@ -60,7 +60,7 @@ def draw_persona(key: str, market: str, rng: Random) -> PersonaDraft:
         (age,) = rng.choices(AGE_GROUPS, _AGE_WEIGHTS)
         gender = rng.choice(("female", "male"))
         occupation = rng.choice([job for job in pool.occupations if age in job.ages])
-        tags = frozenset(occupation.tags | {age, "woman" if gender == "female" else "man"})
+        tags = frozenset(occupation.tags | {age, market, "woman" if gender == "female" else "man"})
         tags |= {band for band, ages in AGE_BANDS.items() if age in ages}
         homes = [h for h in pool.households if age in h.ages and h.text.suits(tags)]
         if not homes:

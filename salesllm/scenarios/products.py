@@ -13,6 +13,9 @@ from salesllm.catalog.space import Category, Market, Seed, Text, markets
 from salesllm.dialogue import Language
 from salesllm.scenario import Product
 
+CHEAP = 80.0
+"""Yuan below which nobody talks a purchase over at home."""
+
 POINTS = 4
 """Selling points of one product."""
 
@@ -52,6 +55,13 @@ class ProductDraft:
     def audience(self) -> tuple[str, ...]:
         """Tags a buyer must have."""
         return self.seed.audience
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """What a clause may ask of the product: its category, and whether it is `cheap`."""
+        price = self.terms.get("price")
+        yuan = price.value / markets()[self.market].per_yuan if price else math.inf
+        return frozenset({self.category.id} | ({"cheap"} if yuan < CHEAP else set()))
 
     def say(self, text: Text, language: Language) -> str:
         """A text of the catalogue with this product's terms and names filled in."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol, TypeVar
@@ -94,8 +95,8 @@ def draw_space(
 
     Args:
         counts: Products of each category; every product gets one scenario.
-        personas: Size of the pool; all of them are used before any is used again, as far as
-            products with an audience of their own leave it open.
+        personas: Size of the pool. Nobody is used twice before all have been, but for those who
+            are the few of a market that a product is for.
         language: In which near duplicates are looked for.
         threshold: Jaccard index of 3-shingles from which two texts are near duplicates.
         advance: Told how many were drawn and kept.
@@ -221,15 +222,23 @@ def scenario_slots(
 ) -> list[tuple[str, P, PersonaDraft, Difficulty]]:
     """`(p, u, k)`: a person of the product's market and audience, difficulties in equal shares."""
     rng = Random(f"scenarios {seed}")
+    order = rng.sample(products, len(products))
+    buyers: dict[str, PersonaDraft] = {}
     pools: dict[tuple[str, tuple[str, ...]], Iterator[PersonaDraft]] = {}
-    levels = rounds(list(Difficulty), rng)
-    slots = []
-    for number, product in enumerate(rng.sample(products, len(products)), 1):
+    # Products for few choose first, and the others take who is left before anybody again.
+    for product in sorted(order, key=lambda product: not product.audience):
         place = (product.market, product.audience)
         if place not in pools:
-            pools[place] = rounds(_audience(product, personas), rng)
-        slots.append((f"s{number:05d}", product, next(pools[place]), next(levels)))
-    return slots
+            used = {person.id for person in buyers.values()}
+            pool = _audience(product, personas)
+            first = sorted(rng.sample(pool, len(pool)), key=lambda person: person.id in used)
+            pools[place] = chain(first, rounds(pool, rng))
+        buyers[product.id] = next(pools[place])
+    levels = rounds(list(Difficulty), rng)
+    return [
+        (f"s{number:05d}", product, buyers[product.id], next(levels))
+        for number, product in enumerate(order, 1)
+    ]
 
 
 def _audience(product: AnyProduct, personas: Sequence[PersonaDraft]) -> list[PersonaDraft]:

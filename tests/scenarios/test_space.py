@@ -10,7 +10,7 @@ import pytest
 from salesllm.catalog.space import markets, suits
 from salesllm.dedup import near_duplicates
 from salesllm.errors import InputError
-from salesllm.scenario import Difficulty, Domain
+from salesllm.scenario import Domain
 from salesllm.scenarios.evaluation import evaluation_set, render, stratified, subset
 from salesllm.scenarios.personas import draw_persona
 from salesllm.scenarios.products import fill_in, money, retail_price, round_amount

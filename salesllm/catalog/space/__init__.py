@@ -25,14 +25,6 @@ AGE_BANDS = {
     "middle": ("35-44", "45-54"),
     "older": ("55-64", "65+"),
 }
-TAGS = {
-    *AGE_GROUPS, *AGE_BANDS, "man", "woman",
-    "student", "working", "retired", "office", "manual", "business", "shift",
-    "partner", "single", "kids", "baby", "school", "grown", "grandparent",
-    "alone", "flatmates", "parents", "owner", "renter", "garden", "car", "dog", "cat",
-}  # fmt: skip
-"""What a condition may ask of a person."""
-
 CONSUMER_COUNTS: dict[str, int] = {
     "Pet_Supplies": 392, "Magazine_Subscriptions": 367, "Patio_Lawn_and_Garden": 364,
     "Office_Products": 361, "Health_and_Personal_Care": 358, "Sports_and_Outdoors": 351,
@@ -54,6 +46,18 @@ FINANCIAL_COUNTS: dict[str, int] = {
 
 PERSONAS = 19138
 """The paper's Table 7."""
+
+
+MARKETS = ("cn", "hk", "sg", "us", "uk", "eu", "ca", "au")
+
+TAGS = {
+    *AGE_GROUPS, *AGE_BANDS, "man", "woman",
+    "student", "working", "retired", "office", "manual", "business", "shift",
+    "partner", "single", "kids", "baby", "school", "grown", "grandparent",
+    "alone", "flatmates", "parents", "owner", "renter", "garden", "car", "dog", "cat",
+    *MARKETS, *CONSUMER_COUNTS, *FINANCIAL_COUNTS, "cheap",
+}  # fmt: skip
+"""What a condition may ask of a person, of their market, and of the product."""
 
 
 class _Entry(BaseModel):

@@ -1,0 +1,1 @@
+"""From raw logs to clean dialogues: readers, masking, language check, duplicates, statistics."""

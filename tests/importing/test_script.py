@@ -1,0 +1,109 @@
+"""`data_prep/dialogues.py`: from a log to parts and reports, or one line that says why not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exports import write_chats, write_csv
+
+from salesllm.dialogue import Dialogue, Speaker, read_dialogues
+from salesllm.files import read_jsonl
+from salesllm.scenarios.grammar import sample_dialogues
+from salesllm.scenarios.sampling import sample_scenarios
+
+SCRIPT = Path(__file__).parents[2] / "data_prep" / "dialogues.py"
+PHONE = "13800138000"
+
+
+def run(folder: Path, log: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), "--dialogues", log, "--output_dir", "out", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def dialogues() -> list[Dialogue]:
+    return sample_dialogues(sample_scenarios("zh", 30), seed=0, split="train")
+
+
+def test_a_log_becomes_parts_and_reports(tmp_path: Path) -> None:
+    given = dialogues()
+    write_csv(tmp_path / "log.csv", given)
+    with (tmp_path / "log.csv").open("a", encoding="utf-8") as file:
+        file.write("lost,bot,hi,zh,s,l,,,,\n")
+        for row in (
+            f"customer,我要这个，电话{PHONE}",
+            "salesperson,好的，您看今天方便过来签合同吗",
+        ):
+            file.write("".join(f"{name},{row},zh,shop,Fund,,,,\n" for name in ("one", "two")))
+    parts = ("--parts", "a=0.5", "b=0.5")
+    shown = run(tmp_path, "log.csv", "--dry_run", *parts)
+    assert shown.returncode == 0, shown.stderr
+    assert "turns.0.text: PHONE: 我要这个，电话13********0" in shown.stdout
+    assert PHONE not in shown.stdout
+    assert not (tmp_path / "out").exists()
+
+    done = run(tmp_path, "log.csv", *parts)
+    assert done.returncode == 0, done.stderr
+    out = tmp_path / "out"
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    records = summary["records"]
+    assert records["read"] == len(given) + 3
+    assert records["read"] == records["kept"] + records["rejected"] + records["duplicates"]
+    assert summary["masked"] == {"PHONE": 2}
+    kept = read_dialogues(out / "a.jsonl") + read_dialogues(out / "b.jsonl")
+    (rejected,) = (row for _, row in read_jsonl(out / "rejected.jsonl"))
+    repeated = [row["id"] for _, row in read_jsonl(out / "duplicates.jsonl")]
+    assert rejected["reason"].startswith("unknown speaker 'bot' on line ")
+    assert {d.id for d in kept} | {*repeated, "lost"} == {d.id for d in given} | {
+        "lost", "one", "two",
+    }  # fmt: skip
+    assert "two" in repeated
+    assert len(kept) == records["kept"] == sum(summary["parts"].values())
+    assert PHONE not in "".join(path.read_text(encoding="utf-8") for path in out.iterdir())
+    assert summary["languages"]["zh"]["dialogues"] == len(kept)
+
+
+def test_chats_need_the_viewpoint(tmp_path: Path) -> None:
+    write_chats(tmp_path / "log.json", dialogues(), Speaker.SALESPERSON, as_list=True)
+    options = ("--format", "messages", "--parts", "a=1")
+    done = run(tmp_path, "log.json", *options)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: field `customer_role`: is missing. Say whose messages are the customer's, e.g."
+        " --customer_role user.\n",
+    )
+    done = run(tmp_path, "log.json", *options, "--customer_role", "user")
+    assert done.returncode == 0, done.stderr
+    assert {d.id for d in read_dialogues(tmp_path / "out/a.jsonl")} <= {d.id for d in dialogues()}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "said"),
+    [
+        ("no.csv", None, (), "no.csv: no such file"),
+        ("a.csv", "", (), "a.csv: the file is empty"),
+        ("a.csv", "dialogue_id,speaker,text\n", (), "a.csv: there is no record in it"),
+        ("a.csv", "x,y\n1,2\n", (), "a.csv:1: field `dialogue_id`: there is no column"),
+        ("a.csv", b"\xff\xfe\x00", (), "a.csv: not UTF-8"),
+        ("a.jsonl", '{"id": "d"}\n', (), "a.jsonl:1: field `language`: none of 1 records is a"),
+        ("a.jsonl", "{}", ("--fields", "turns=1"), "field `fields`: unknown field 'turns'"),
+        ("a.jsonl", "{}", ("--near_duplicates", "2"), "field `near_duplicates`: '2' is no thr"),
+        ("a.jsonl", "{}", ("--parts", "rejected=1"), "field `parts`: 'rejected' is the name of"),
+        ("a.csv", "{}", ("--speakers", "x"), "field `speakers`: 'x' names no speaker"),
+    ],
+)
+def test_bad_input_is_one_line(
+    name: str, content: Any, options: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        data = content if isinstance(content, bytes) else content.encode()
+        (tmp_path / name).write_bytes(data)
+    done = run(tmp_path, name, *options)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith(f"error: {said}"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
