@@ -48,6 +48,7 @@ _MONTHS = (
 )  # fmt: skip
 _LOOSE: dict[str, tuple[tuple[float, ...], str]] = {
     **{word: ((n, 1 / n, 100 / n), "") for n, word in enumerate(_ORDINALS, 1)},
+    "twentieth": ((20.0, 1 / 20, 5.0), ""), "hundredth": ((100.0, 1 / 100, 1.0), ""),
     **{word: ((float(n),), "month") for n, word in enumerate(_MONTHS, 1) if word},
     **dict.fromkeys(("a", "an", "once", "single", "each", "per", "every"), ((1.0,), "")),
     **dict.fromkeys(("both", "twice", "couple", "pair", "double", "two"), ((2.0,), "")),
@@ -65,7 +66,7 @@ _LOOSE: dict[str, tuple[tuple[float, ...], str]] = {
     "hundreds": ((1e2,), ""),
     "thousands": ((1e3,), ""),
     "fully": ((100.0,), "%"),
-}
+}  # fmt: skip
 _SPELLED = "|".join(sorted([*_WORDS, "hundred", "thousand", "million", "billion"], key=len)[::-1])
 _NUMBER = re.compile(
     rf"{CODE}"

@@ -41,7 +41,7 @@ _COUNTED = (
 _NOT_NUMBERS = re.compile(
     rf"(?<!{_HAN})万一|千万(?=别|不|要|记)|(?<!小时)十分(?!钟|之)|十足|百货|万能|百科|百搭|百变|万物"
     "|千家万户|百姓|百合|百叶|万用|十字|百香果|八角|三明治|五金|[三六]角|四周(?=有|围|都)|五谷|八宝"
-    "|九宫格|千层|(?:星期|周|礼拜)[一二三四五六日]|三天两头|(?<=十年)八年|[几数][十百千万亿]+"
+    "|九宫格|千层|(?:星期|周|礼拜)[一二三四五六日]|三天两头|三分钟热度|(?<=十年)八年|[几数][十百千万亿]+"
 )
 _NUMBER = re.compile(
     rf"{CODE}"
@@ -50,8 +50,8 @@ _NUMBER = re.compile(
     rf"|(?P<han>{_HAN}+(?:点{_HAN}+)?))(?:[多来余几](?P<times>[百千]?[万亿])?)?"
     rf"(?P<half>个?半(?=个|小时|年|月|天))?(?P<tenths>[成折](?!本|为|功|分|员|年))?"
     rf"(?:\s?(?:{unit_pattern(_UNITS)}))?(?P<counted>[{_COUNTED}])?(?P<after>半(?!价|径)|期)?"
-    # Sizes of batteries and paper, silver, screens: other countries name them differently.
-    r"(?P<named>(?=号电池|开|银|P))?"
+    # Decades, batteries, paper, silver, screens: English names them in other ways.
+    r"(?P<named>(?=号电池|开|银|P|代))?"
     r"|(?P<idle>[半双每全整])个?(?P<idle_unit>年|季度?|月|周|天|小时)?",
     re.IGNORECASE,
 )
@@ -90,8 +90,8 @@ def _counted(match: re.Match[str]) -> Iterator[Quantity]:
             continue
         loose = value == 0 or bool(match["ordinal"]) or match["named"] is not None
         if han and not half:
-            uncounted = value < 10 and not match["counted"]
-            idle = not unit and (uncounted or set(han) <= set(_SCALES))
+            bare = not match["counted"] and (value < 10 or not set(han) & set(_SCALES))
+            idle = not unit and (bare or set(han) <= set(_SCALES))
             small = value <= 2 or "一两" in han
             loose |= idle or (small and match["after"] != "期")
         yield Quantity(said, (value,), unit, loose)

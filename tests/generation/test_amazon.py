@@ -49,7 +49,8 @@ def test_an_item() -> None:
 @pytest.mark.parametrize(
     ("price", "expected"),
     [(None, None), ("None", None), ("", None), ("—", None), (0, None), (True, None),
-     ("12.99", "$12.99"), ("from 14.99", "from 14.99"), ("$1,299.00", "$1,299.00"), (1299, "$1,299.00")],
+     ("12.99", "$12.99"), ("from 14.99", "from 14.99"), ("$1,299.00", "$1,299.00"),
+     (1299, "$1,299.00")],
 )  # fmt: skip
 def test_prices(price: Any, expected: str | None) -> None:
     item = parse_item(json.dumps(ROW | {"price": price}))
