@@ -115,7 +115,6 @@ class SpaceWriter:
         self.samples: dict[str, Sample] = {
             name: sample_items(path, counts["consumer"][name] + recipe.neighbours, recipe.seed)
             for name, path in sorted(recipe.amazon.items())
-            if name in counts["consumer"]
         }
         numbers: dict[str, count[int]] = {}
         self.slots = []

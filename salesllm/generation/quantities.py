@@ -80,8 +80,8 @@ _SIZES: dict[str, tuple[str, float]] = {
 """Units that convert: family, and size within it."""
 _DOLLARS = {"$", "USD", "HKD", "SGD", "CAD", "AUD"}
 
-FIGURE = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
-CODE = r"(?<![a-z])(?P<letters>[a-z]{1,4})(?P<number>\d+)(?![\d.,]*\d)"
+FIGURE = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+CODE = r"(?<![a-z])(?P<letters>[a-z]{1,4})(?P<number>[0-9]+)(?![0-9.,]*[0-9])"
 """Letters and a number of one word: R1, A4."""
 SIGN = r"(?P<sign>(?<![a-z])(?:hk|us|s|c|a)\$|[$¥£€]|(?:rmb|cny|usd|hkd)\s?)?"
 _CURRENCIES = {

@@ -157,6 +157,14 @@ class WrittenSpaceRecipe(_Space, WriterRecipe):
                 raise FieldError("is no consumer category", field=str(name), fix=fix)
         return named
 
+    @model_validator(mode="after")
+    def _is_used(self) -> Self:
+        for name in self.amazon:
+            if name not in self.by_domain()["consumer"]:
+                fix = f"Add {name} to counts, or take its file out"
+                raise FieldError("no product of it is asked for", field=f"amazon.{name}", fix=fix)
+        return self
+
 
 class TranslationRecipe(WriterRecipe):
     """Chinese scenarios translated into English, poor translations left out.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from salesllm.chat.base import Usage
 from salesllm.dialogue import Language
@@ -22,6 +22,9 @@ from salesllm.scenario import Scenario, read_scenarios
 from salesllm.scenarios.evaluation import scenario_file
 from salesllm.scenarios.scripts import with_scripts
 from salesllm.scoring.ask import OffFormat, json_objects
+
+if TYPE_CHECKING:
+    from salesllm.fidelity.similarity import Embedder
 
 BRANDS = ("品牌", "品牌名", "机构")
 """Labels of the fact that holds a product's brand."""
@@ -70,6 +73,7 @@ class Translator:
         Raises:
             InputError: The endpoint gave no answer.
         """
+        embedder = self._embedder()  # found missing now, not when all has been paid for
         self.names = self._name_brands(writer)
         tasks = [self._task(scenario) for scenario in self.scenarios]
         translated = writer.write("translation", tasks, "translations")
@@ -81,8 +85,8 @@ class Translator:
                 dropped.append({"id": scenario.id, "reasons": reasons})
             else:
                 kept[scenario.id] = texts_en
-        if self.recipe.embedding_model:
-            dropped += self._unlike(writer, kept)
+        if embedder is not None:
+            dropped += self._unlike(writer, kept, embedder)
         lost = {row["id"] for row in dropped}
         english = [
             with_scripts(with_texts(s, kept[s.id], english_id(s.id), "en"), self.recipe.prompts_dir)
@@ -155,12 +159,17 @@ class Translator:
         question = prompt.render(texts=_shown(source), names=_shown(names) if names else "")
         return Task(cell, question, parse, schema_of(source), into)
 
-    def _unlike(self, writer: Writer, kept: Mapping[str, dict[str, str]]) -> list[dict[str, Any]]:
-        """Translations that mean something else once they are back in Chinese."""
+    def _embedder(self) -> Embedder | None:
+        if self.recipe.embedding_model is None:
+            return None
         from salesllm.fidelity.similarity import Embedder
 
-        assert self.recipe.embedding_model is not None
-        embedder = Embedder(self.recipe.embedding_model)
+        return Embedder(self.recipe.embedding_model)
+
+    def _unlike(
+        self, writer: Writer, kept: Mapping[str, dict[str, str]], embedder: Embedder
+    ) -> list[dict[str, Any]]:
+        """Translations that mean something else once they are back in Chinese."""
         back_names = {english: name for name, english in self.names.items()}
         chosen = [s for s in self.scenarios if s.id in kept]
         tasks = []
