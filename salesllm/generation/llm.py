@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from salesllm.catalog.space import Category, Seed
 from salesllm.chat.base import Usage
-from salesllm.dialogue import Language, NonBlank
+from salesllm.dialogue import Language
 from salesllm.generation.amazon import Sample, sample_items
-from salesllm.generation.faithful import in_language, placeholders
+from salesllm.generation.answers import ProductAnswer, read_attributes, read_product
 from salesllm.generation.recipe import WrittenSpaceRecipe
-from salesllm.generation.writer import Task, Writer, estimate, read_record
+from salesllm.generation.writer import Task, Writer, estimate
 from salesllm.prompts import load_prompt, prompt_versions
 from salesllm.scenario import Attributes, DecisionFactor, Difficulty, Product
 from salesllm.scenarios.attributes import draw_attributes
@@ -38,31 +37,10 @@ from salesllm.scenarios.space import (
     product_slots,
     scenario_slots,
 )
-from salesllm.scoring.ask import OffFormat
 
 PROMPTS = ("product_consumer", "product_financial", "customer_attributes")
-_BRAND: dict[Language, str] = {"en": "Brand", "zh": "品牌"}
 _PROBE = 40
 """Prompts that a dry run renders of each kind."""
-
-
-class _Fact(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    label: NonBlank
-    value: NonBlank
-
-
-class ProductAnswer(BaseModel):
-    """What the writer says of a product; id and category are not its to say."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: NonBlank
-    price: NonBlank
-    facts: list[_Fact] = Field(min_length=3)
-    selling_points: list[NonBlank] = Field(min_length=3, max_length=6)
-    channel: NonBlank
 
 
 @dataclass(frozen=True)
@@ -136,6 +114,27 @@ class SpaceWriter:
 
     def product_task(self, slot: _Slot, attempt: int) -> Task:
         """The product of a slot; every attempt shows other examples."""
+        return Task(
+            (slot.id, str(attempt)),
+            lambda: self._product_question(slot, attempt),
+            partial(read_product, language=self.recipe.language),
+            ProductAnswer.model_json_schema(),
+            self.recipe.language,
+        )
+
+    def attributes_task(
+        self, key: str, product: AnyProduct, person: PersonaDraft, attempt: int
+    ) -> Task:
+        """What a person brings to a product."""
+        return Task(
+            (key, str(attempt)),
+            lambda: self._attributes_question(product, person),
+            partial(read_attributes, language=self.recipe.language),
+            Attributes.model_json_schema(),
+            self.recipe.language,
+        )
+
+    def _product_question(self, slot: _Slot, attempt: int) -> str:
         recipe, category = self.recipe, slot.category
         rng = Random(f"{recipe.seed} {slot.id} {attempt}")
         shown: dict[str, Any] = {
@@ -147,9 +146,9 @@ class SpaceWriter:
             shown["examples"] = [self._catalogued(slot, seed, rng) for seed in seeds]
         elif slot.target is not None:
             items = self.samples[category.id].items
-            shown["target"] = items[slot.target].text()
             rest = [item for n, item in enumerate(items) if n != slot.target]
             near = rng.sample(rest, min(recipe.neighbours, len(rest)))
+            shown["target"] = items[slot.target].text()
             shown["neighbours"] = [item.text() for item in near]
         else:
             others = [seed for seed in category.seeds if seed.id != slot.seed.id]
@@ -157,57 +156,21 @@ class SpaceWriter:
             shown["target"] = self._catalogued(slot, slot.seed, rng)
             shown["neighbours"] = [self._catalogued(slot, seed, rng) for seed in seeds]
         prompt = load_prompt(f"product_{category.domain}", recipe.language, recipe.prompts_dir)
-        return Task(
-            (slot.id, str(attempt)),
-            prompt.render(**shown),
-            self._product,
-            ProductAnswer.model_json_schema(),
-            recipe.language,
-        )
+        return prompt.render(**shown)
 
-    def attributes_task(
-        self, key: str, product: AnyProduct, person: PersonaDraft, attempt: int
-    ) -> Task:
+    def _attributes_question(self, product: AnyProduct, person: PersonaDraft) -> str:
         language = self.recipe.language
         names = FACTOR_NAME[language]
         prompt = load_prompt("customer_attributes", language, self.recipe.prompts_dir)
-        question = prompt.render(
+        return prompt.render(
             product=product_text(product.product(language), language),
             persona=persona_text(person.persona(language)),
             factors=", ".join(f"{factor.value} ({names[factor]})" for factor in DecisionFactor),
         )
-        schema = Attributes.model_json_schema()
-        return Task((key, str(attempt)), question, self._attributes, schema, language)
 
     def _catalogued(self, slot: _Slot, seed: Seed, rng: Random) -> str:
         draft = draw_product(slot.id, slot.category, seed, slot.market, rng)
         return draft_text(draft, self.recipe.language)
-
-    def _product(self, text: str) -> dict[str, Any]:
-        answer = read_record(text, ProductAnswer)
-        labels = [fact.label for fact in answer.facts]
-        brand = _BRAND[self.recipe.language]
-        if brand not in labels:
-            raise OffFormat(f"`facts` has none labelled {brand}")
-        if len(set(labels)) < len(labels):
-            raise OffFormat("`facts` has a label twice")
-        self._check(answer.name, *labels, *(f.value for f in answer.facts), *answer.selling_points)
-        return answer.model_dump()
-
-    def _attributes(self, text: str) -> dict[str, Any]:
-        answer = read_record(text, Attributes)
-        factors = answer.decision_factors
-        if not 3 <= len(set(factors)) == len(factors) <= 4:
-            raise OffFormat("`decision_factors` are not three or four different ones")
-        self._check(*answer.model_dump(exclude={"decision_factors"}).values())
-        return answer.model_dump(mode="json")
-
-    def _check(self, *texts: str) -> None:
-        text, language = "\n".join(texts), self.recipe.language
-        if found := placeholders(text):
-            raise OffFormat(found[0])
-        if not in_language(text, language):
-            raise OffFormat(f"it is not in {'Chinese' if language == 'zh' else 'English'}")
 
 
 def write_space(tasks: SpaceWriter, writer: Writer) -> Space:
@@ -295,10 +258,10 @@ def estimate_space(tasks: SpaceWriter) -> tuple[int, Usage]:
     probe = rng.sample(tasks.slots, min(_PROBE, len(tasks.slots)))
     drafts = [draw_product(s.id, s.category, s.seed, s.market, rng) for s in probe]
     people = draw_personas(Space(), 2000, recipe.language, recipe.seed, 1.0)
-    prompts = [tasks.product_task(slot, 0).question for slot in probe]
+    prompts = [tasks.product_task(slot, 0).render() for slot in probe]
     answers = [draft.product(recipe.language).model_dump_json() for draft in drafts]
     for key, product, person, level in scenario_slots(drafts, people, recipe.seed):
-        prompts.append(tasks.attributes_task(key, product, person, 0).question)
+        prompts.append(tasks.attributes_task(key, product, person, 0).render())
         draft = ScenarioDraft(key, product, person, level, draw_attributes(product, person, rng))
         words = draft.scenario(recipe.language, scripts=False).attributes
         answers.append(words.model_dump_json())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from salesllm.chat.base import Usage
@@ -81,7 +82,7 @@ class Translator:
         kept: dict[str, dict[str, str]] = {}
         for scenario, texts_en in zip(self.scenarios, translated, strict=True):
             if texts_en is None:
-                reasons = writer.problem("translation", (scenario.id,)).split("\n")
+                reasons = writer.problem("translation", (scenario.id,)).splitlines()
                 dropped.append({"id": scenario.id, "reasons": reasons})
             else:
                 kept[scenario.id] = texts_en
@@ -98,7 +99,7 @@ class Translator:
     def estimate(self) -> tuple[int, Usage]:
         """Calls and tokens that it will take if every first answer is good."""
         sources = [json.dumps(texts(s), ensure_ascii=False) for s in self.scenarios]
-        asked = [self._task(s).question for s in self.scenarios]
+        asked = [self._task(s).render() for s in self.scenarios]
         calls, prompt = len(asked) + -(-len(self.brands) // _BATCH), estimate(asked)
         answer = estimate(sources) * _ENGLISH_PER_CHINESE
         if self.recipe.embedding_model:
@@ -134,7 +135,7 @@ class Translator:
                     raise OffFormat(f"`{place}` is no English name")
             return {place: name.strip() for place, name in found.items()}
 
-        question = prompt.render(texts=_shown(source), taken=taken)
+        question = partial(prompt.render, texts=_shown(source), taken=taken)
         return Task(cell, question, parse, schema_of(source), "en")
 
     def _task(self, scenario: Scenario) -> Task:
@@ -156,7 +157,8 @@ class Translator:
         into: Language,
     ) -> Task:  # fmt: skip
         prompt = load_prompt("translation", into, self.recipe.prompts_dir)
-        question = prompt.render(texts=_shown(source), names=_shown(names) if names else "")
+        names_shown = _shown(names) if names else ""
+        question = partial(prompt.render, texts=_shown(source), names=names_shown)
         return Task(cell, question, parse, schema_of(source), into)
 
     def _embedder(self) -> Embedder | None:

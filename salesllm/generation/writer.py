@@ -35,13 +35,14 @@ class Task:
 
     Attributes:
         cell: What the journal calls it.
+        render: Makes the question, when it is asked: most are not asked again in a resumed run.
         parse: Reads an answer into JSON values; raises `OffFormat` for one that cannot be used.
         schema: JSON schema of the answer.
         language: Of the question.
     """
 
     cell: Cell
-    question: str
+    render: Callable[[], str]
     parse: Callable[[str], dict[str, Any]]
     schema: Mapping[str, Any]
     language: Language
@@ -93,10 +94,19 @@ class Writer:
         sampling = self.recipe.sampling.settings()
 
         async def do(task: Task) -> Done:
+            problems: list[str] = []
+
+            def parse(text: str) -> dict[str, Any]:
+                try:
+                    return task.parse(text)
+                except OffFormat as error:
+                    problems.extend(str(error).splitlines())
+                    raise
+
             answer = await ask(
                 self.chat,
-                task.question,
-                task.parse,
+                task.render(),
+                parse,
                 sampling=replace(sampling, schema=task.schema if self.recipe.json_schema else None),
                 attempts=self.recipe.attempts,
                 seed=derived_seed(self.recipe.seed, kind, *task.cell),
@@ -104,7 +114,8 @@ class Writer:
             )
             self.used += answer.usage
             usage = answer.usage + _usage(self.journal.get(kind, task.cell))
-            content = {"value": answer.value, "problem": answer.problem, "usage": asdict(usage)}
+            problem = answer.problem if answer.failed else "\n".join(dict.fromkeys(problems))
+            content = {"value": answer.value, "problem": problem, "usage": asdict(usage)}
             return Done(not answer.failed, content)
 
         failed = fill(
@@ -127,7 +138,7 @@ class Writer:
         return [entry["value"] if entry else None for entry in entries]
 
     def problem(self, kind: str, cell: Cell) -> str:
-        """Why there is no record; empty where there is one."""
+        """What was wrong with the answers that could not be used, a line each."""
         entry = self.journal.get(kind, cell)
         return str(entry["problem"]) if entry else ""
 

@@ -99,7 +99,7 @@ def test_counts_are_full_in_spite_of_everything(
     assert "cost 0." in said
     check_space(out)
     summary = read_json(out / "summary.json")
-    assert summary["near_duplicates"]["product"]["dropped"] > 0  # every seventh is the same
+    assert summary["near_duplicates"]["product"]["dropped"] > 0  # every fourth is the same
     assert len([*read_jsonl(out / "dropped.jsonl")]) == sum(
         part["dropped"] for part in summary["near_duplicates"].values()
     )

@@ -42,10 +42,10 @@ def tasks(language: Language = "zh", **changes: Any) -> SpaceWriter:
 def test_ten_seeds_or_a_target_and_five_neighbours(language: Language, label: str) -> None:
     writer = tasks(language)
     for slot in writer.slots:
-        question = writer.product_task(slot, 0).question
+        question = writer.product_task(slot, 0).render()
         assert question.count(label) == (10 if slot.category.domain == "financial" else 6)
-        assert question == writer.product_task(slot, 0).question
-        assert question != writer.product_task(slot, 1).question
+        assert question == writer.product_task(slot, 0).render()
+        assert question != writer.product_task(slot, 1).render()
     assert len({slot.id for slot in writer.slots}) == len(writer.slots) == 6
 
 
@@ -55,7 +55,7 @@ def test_amazon_items_take_the_place_of_the_catalogue(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     writer = tasks(amazon=[str(path)])
     consumer = [slot for slot in writer.slots if slot.category.domain == "consumer"]
-    questions = [writer.product_task(slot, 0).question for slot in consumer]
+    questions = [writer.product_task(slot, 0).render() for slot in consumer]
     assert all(question.count("Bowl ") == 6 for question in questions)
     assert len({slot.target for slot in consumer}) == 3
     before = writer.settings()
@@ -115,6 +115,8 @@ def test_the_language_is_the_recipes() -> None:
     english = tasks("en")
     with pytest.raises(OffFormat, match="none labelled Brand"):
         english.product_task(english.slots[0], 0).parse(changed(PRODUCT))
+    with pytest.raises(OffFormat, match="not in Chinese"):
+        _attributes(tasks(), changed(ATTRIBUTES, motivations="I'd like to put some money by."))
     with pytest.raises(OffFormat, match="not in English"):
         _attributes(english, changed(ATTRIBUTES))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def tasks(n: int) -> list[Task]:
-    return [Task((str(i),), f"thing {i}", parse, SCHEMA, "en") for i in range(n)]
+    return [Task((str(i),), partial(str, f"thing {i}"), parse, SCHEMA, "en") for i in range(n)]
 
 
 @pytest.fixture
