@@ -86,7 +86,8 @@ def _counted(match: re.Match[str]) -> Iterator[Quantity]:
         value = value * scale + half
         if match["tenths"]:  # 八折, 八五折, 三成
             share = value / 10 if value < 10 else value / 100
-            yield Quantity(said, (share, share * 100, value, 1 - share, 100 - share * 100))
+            off = (1 - share, 100 - share * 100) if match["tenths"] == "折" else ()
+            yield Quantity(said, (share, share * 100, *off))
             continue
         loose = value == 0 or bool(match["ordinal"]) or match["named"] is not None
         if han and not half:
