@@ -83,6 +83,14 @@ class Journal:
         self._file.seek(self._latest[kind, cell][0])
         return dict(json.loads(self._file.readline()))
 
+    def cells(self, kind: str) -> list[Cell]:
+        """Every cell with a line of this kind, failures included, in the order of first lines."""
+        return [cell for found, cell in self._latest if found == kind]
+
+    def kinds(self) -> set[str]:
+        """Every kind of line there is."""
+        return {kind for kind, _ in self._latest}
+
     def _lock(self) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -139,13 +147,13 @@ def fill(
     *,
     concurrency: int,
     console: Console,
-    name: str,
+    name: str | Callable[[], str],
 ) -> int:
     """Does what the journal does not have yet, `concurrency` pieces at a time.
 
     Args:
         work: Cell to whatever `do` needs to know of it.
-        name: What the progress display calls it.
+        name: What the progress display calls it, or what says it each time anew.
 
     Returns:
         How many of all the pieces have failed.

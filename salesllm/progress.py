@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -20,8 +20,14 @@ class Advance(Protocol):
 
 
 @contextmanager
-def progress(console: Console, name: str, total: int, done: int = 0) -> Iterator[Advance]:
-    """Shows `name` and how far it is; yields what to call as items get done."""
+def progress(
+    console: Console, name: str | Callable[[], str], total: int, done: int = 0
+) -> Iterator[Advance]:
+    """Shows `name` and how far it is; yields what to call as items get done.
+
+    Args:
+        name: What is shown, or what says it each time anew.
+    """
     lost, last = 0, time.monotonic()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     bar = Progress(
@@ -29,7 +35,7 @@ def progress(console: Console, name: str, total: int, done: int = 0) -> Iterator
     )
 
     def text() -> str:
-        return name + (f", {lost} failed" if lost else "")
+        return (name if isinstance(name, str) else name()) + (f", {lost} failed" if lost else "")
 
     def advance(count: int = 1, failed: int = 0) -> None:
         nonlocal lost, done, last

@@ -16,7 +16,7 @@ from trl import DPOConfig, ModelConfig, SFTConfig
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.errors import InputError
 from salesllm.fidelity.ablation import AblationRecipe
-from salesllm.generation.recipe import SpaceRecipe
+from salesllm.generation.recipe import RECIPES
 from salesllm.preferences.recipe import METHODS
 from salesllm.recipe import Recipe, load_one_of, load_recipe
 from salesllm.training.arguments import (
@@ -37,7 +37,6 @@ SCHEMAS: dict[str, type[Recipe]] = {
     "benchmark": BenchmarkRecipe,
     "ablation": AblationRecipe,
     "labels": LabellerRecipe,
-    "scenarios": SpaceRecipe,
 }
 
 # Recipes for a GPU ask for bf16, which transformers refuses on a machine without one.
@@ -53,6 +52,8 @@ def _read(file: Path) -> Callable[[Path], Any]:
         types = INTENT
     elif job == "preferences":
         return lambda path: load_one_of("method", METHODS, ["--config", str(path)])
+    elif job == "scenarios":
+        return lambda path: load_one_of("backend", RECIPES, ["--config", str(path)])
     else:
         schema = SCHEMAS[job]
         return lambda path: load_recipe(schema, ["--config", str(path)])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from salesllm.dialogue import Message
 from salesllm.scenario import Scenario
@@ -17,12 +17,14 @@ class Sampling:
     Attributes:
         max_tokens: Upper bound on the reply's length, in tokens.
         seed: Makes a local draw repeatable; an endpoint gets it where it takes one.
+        schema: JSON schema of the reply, for endpoints that can be held to one.
     """
 
     temperature: float = 0.8
     top_p: float = 0.99
     max_tokens: int = 2048
     seed: int | None = None
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,12 @@ class Usage:
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
 
 
 @dataclass(frozen=True)

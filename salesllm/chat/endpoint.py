@@ -95,6 +95,9 @@ class EndpointChat:
         }
         if sampling.seed is not None:
             body["seed"] = _seed(sampling.seed, messages)
+        if sampling.schema is not None:
+            schema = {"name": "reply", "strict": True, "schema": sampling.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         for attempt in range(self.retries + 1):
             try:
                 async with self._slots:

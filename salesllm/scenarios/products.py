@@ -52,6 +52,11 @@ class ProductDraft:
     price: Text
 
     @property
+    def audience(self) -> tuple[str, ...]:
+        """Tags a buyer must have."""
+        return self.seed.audience
+
+    @property
     def tags(self) -> frozenset[str]:
         """What a clause may ask of the product: its category, and whether it is `cheap`."""
         price = self.terms.get("price")

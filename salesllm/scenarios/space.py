@@ -6,36 +6,45 @@ makes both scripts (Eq. 3). A draw has no language: it is rendered into Chinese,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from salesllm.catalog.space import Category, Seed, category, markets, suits
-from salesllm.dedup import Deduplicator
 from salesllm.dialogue import Language
 from salesllm.errors import InputError
-from salesllm.scenario import Difficulty, Domain, Persona, Scenario
-from salesllm.scenarios.attributes import AttributesDraft, draw_attributes
+from salesllm.scenario import Attributes, Difficulty, Domain, Persona, Product, Scenario
+from salesllm.scenarios.attributes import draw_attributes
+from salesllm.scenarios.distinct import Drawn, Draws, distinct
 from salesllm.scenarios.personas import PersonaDraft, draw_persona
-from salesllm.scenarios.products import ProductDraft, draw_product
+from salesllm.scenarios.products import draw_product
 from salesllm.scenarios.sampling import rounds
 from salesllm.scenarios.scripts import customer_information, product_text, with_scripts
 
-S = TypeVar("S")
 
+class AnyProduct(Drawn, Protocol):
+    """What a scenario asks of its product, wherever that comes from."""
 
-class _Draft(Protocol):
     @property
-    def id(self) -> str: ...
+    def category(self) -> Category: ...
+    @property
+    def market(self) -> str: ...
+    @property
+    def audience(self) -> tuple[str, ...]: ...
+    def product(self, language: Language) -> Product: ...
 
 
-D = TypeVar("D", bound=_Draft)
+class AnyAttributes(Protocol):
+    """What a scenario asks of its attributes."""
 
-MOST_ROUNDS = 40
-"""How often what was dropped is drawn anew before the space counts as exhausted."""
+    def attributes(self, product: Any, language: Language) -> Attributes: ...
+
+
+P = TypeVar("P", bound=AnyProduct)
 
 
 @dataclass(frozen=True)
@@ -43,10 +52,10 @@ class ScenarioDraft:
     """A scenario before it is put into words."""
 
     id: str
-    product: ProductDraft
+    product: AnyProduct
     person: PersonaDraft
     difficulty: Difficulty
-    attributes: AttributesDraft
+    attributes: AnyAttributes
 
     def scenario(
         self, language: Language, prompts_dir: str | Path | None = None, *, scripts: bool = True
@@ -64,39 +73,13 @@ class ScenarioDraft:
         return with_scripts(scenario, prompts_dir) if scripts else scenario
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """A draw that was a near duplicate of an earlier one.
-
-    Attributes:
-        what: `product`, `persona` or `scenario`.
-        of: Id of the one that was kept.
-        similarity: Jaccard index of their texts, 0-1.
-    """
-
-    what: str
-    of: str
-    similarity: float
-    text: str
-
-
 @dataclass
-class Space:
-    """Everything that was drawn.
+class Space(Draws):
+    """Everything that was drawn."""
 
-    Attributes:
-        drawn: How many draws each kind took, those dropped included.
-    """
-
-    products: list[ProductDraft]
-    personas: list[PersonaDraft]
-    scenarios: list[ScenarioDraft]
-    dropped: list[Dropped] = field(default_factory=list)
-    drawn: dict[str, int] = field(default_factory=dict)
-
-    def near_duplicate_rate(self, what: str) -> float:
-        """Share of the draws of `what` that were dropped, 0-1."""
-        return sum(d.what == what for d in self.dropped) / max(1, self.drawn[what])
+    products: Sequence[AnyProduct] = ()
+    personas: Sequence[PersonaDraft] = ()
+    scenarios: Sequence[ScenarioDraft] = ()
 
 
 def draw_space(
@@ -121,62 +104,81 @@ def draw_space(
     Raises:
         InputError: The catalogue does not hold so many distinct ones.
     """
-    space = Space([], [], [])
-
-    def distinct(
-        what: str, slots: Sequence[S], draw: Callable[[S, Random], D], text: Callable[[D], str]
-    ) -> list[D]:
-        """One draw a slot, redrawn until no two of them are near duplicates."""
-        rng = Random(f"{what} {seed}")
-        unlike = Deduplicator(threshold)
-        kept: dict[int, D] = {}
-        tried: list[int] = []
-        pending = list(range(len(slots)))
-        for _ in range(MOST_ROUNDS):
-            drafts = [draw(slots[slot], rng) for slot in pending]
-            texts = [text(draft) for draft in drafts]
-            first, tried = len(tried), tried + pending
-            duplicates = {d.index - first: d for d in unlike.add(texts)}
-            for number, draft in enumerate(drafts):
-                if duplicate := duplicates.get(number):
-                    of = kept.get(tried[duplicate.of]) or drafts[duplicate.of - first]
-                    space.dropped.append(
-                        Dropped(what, of.id, round(duplicate.similarity, 4), texts[number])
-                    )
-                else:
-                    kept[pending[number]] = draft
-            advance(len(pending) - len(duplicates))
-            pending = [pending[number] for number in sorted(duplicates)]
-            if not pending:
-                space.drawn[what] = len(tried)
-                return [kept[slot] for slot in range(len(slots))]
-        raise InputError(
-            f"after {MOST_ROUNDS} rounds {len(pending)} of {len(slots)} {what}s are still near "
-            "duplicates",
-            field="threshold",
-            fix="Ask for fewer, or raise the threshold",
-        )
-
-    space.products = distinct(
+    space = Space()
+    slots = list(product_slots(counts, seed))
+    goods = Random(f"product {seed}")
+    products = distinct(
+        space,
         "product",
-        list(_product_slots(counts, seed)),
-        lambda slot, rng: draw_product(*slot, rng),
-        lambda draft: _product_text(draft, language),
+        len(slots),
+        lambda pending: [draw_product(*slots[slot], goods) for slot in pending],
+        lambda draft: draft_text(draft, language),
+        threshold=threshold,
+        advance=advance,
     )
-    space.personas = distinct(
-        "persona",
-        [(f"u{n:05d}", market) for n, market in enumerate(_deal_markets(personas, seed), 1)],
-        lambda slot, rng: draw_persona(*slot, rng),
-        lambda draft: persona_text(draft.persona(language)),
-    )
-    slots = _scenario_slots(space.products, space.personas, seed)
-    space.scenarios = distinct(
+    people = draw_personas(space, personas, language, seed, threshold, advance)
+    deals = scenario_slots(products, people, seed)
+    rng = Random(f"scenario {seed}")
+
+    def draw_scenario(slot: int) -> ScenarioDraft:
+        key, product, person, difficulty = deals[slot]
+        attributes = draw_attributes(product, person, rng)
+        return ScenarioDraft(key, product, person, difficulty, attributes)
+
+    scenarios = distinct(
+        space,
         "scenario",
-        slots,
-        lambda slot, rng: ScenarioDraft(*slot, draw_attributes(slot[1], slot[2], rng)),
+        len(deals),
+        lambda pending: [draw_scenario(slot) for slot in pending],
         lambda draft: customer_information(draft.scenario(language, scripts=False)),
+        threshold=threshold,
+        advance=advance,
     )
+    space.products, space.personas, space.scenarios = products, people, scenarios
     return space
+
+
+def draw_personas(
+    space: Space,
+    count: int,
+    language: Language,
+    seed: int,
+    threshold: float,
+    advance: Callable[[int], object] = lambda count: None,
+) -> list[PersonaDraft]:
+    """The pool of people, each market with its share of them."""
+    slots = [(f"u{n:05d}", market) for n, market in enumerate(_deal_markets(count, seed), 1)]
+    rng = Random(f"persona {seed}")
+    return distinct(
+        space,
+        "persona",
+        count,
+        lambda pending: [draw_persona(*slots[slot], rng) for slot in pending],
+        lambda draft: persona_text(draft.persona(language)),
+        threshold=threshold,
+        advance=advance,
+    )
+
+
+def table(space: Space) -> dict[str, Any]:
+    """The paper's Tables 7 to 9, and how many draws were near duplicates."""
+    categories = Counter(draft.category.id for draft in space.products)
+    return {
+        "products": len(space.products),
+        "personas": len(space.personas),
+        "scenarios": len(space.scenarios),
+        "categories": dict(categories.most_common()),
+        "difficulties": dict(Counter(draft.difficulty.value for draft in space.scenarios)),
+        "personas_used": len({draft.person.id for draft in space.scenarios}),
+        "near_duplicates": {
+            what: {
+                "dropped": sum(d.what == what for d in space.dropped),
+                "unreadable": space.unreadable[what],
+                "drawn": drawn,
+            }
+            for what, drawn in space.drawn.items()
+        },
+    }
 
 
 def persona_text(persona: Persona) -> str:
@@ -185,11 +187,12 @@ def persona_text(persona: Persona) -> str:
     return ", ".join(parts)
 
 
-def _product_text(draft: ProductDraft, language: Language) -> str:
+def draft_text(draft: AnyProduct, language: Language) -> str:
+    """What a product's near duplicates are looked for in."""
     return product_text(draft.product(language), language)
 
 
-def _product_slots(
+def product_slots(
     counts: Mapping[Domain, Mapping[str, int]], seed: int
 ) -> Iterator[tuple[str, Category, Seed, str]]:
     """Id, category, seed and market of every product; a category's seeds share evenly."""
@@ -214,17 +217,17 @@ def _deal_markets(count: int, seed: int | str) -> list[str]:
     return dealt
 
 
-def _scenario_slots(
-    products: Sequence[ProductDraft], personas: Sequence[PersonaDraft], seed: int
-) -> list[tuple[str, ProductDraft, PersonaDraft, Difficulty]]:
+def scenario_slots(
+    products: Sequence[P], personas: Sequence[PersonaDraft], seed: int
+) -> list[tuple[str, P, PersonaDraft, Difficulty]]:
     """`(p, u, k)`: a person of the product's market and audience, difficulties in equal shares."""
     rng = Random(f"scenarios {seed}")
     order = rng.sample(products, len(products))
     buyers: dict[str, PersonaDraft] = {}
     pools: dict[tuple[str, tuple[str, ...]], Iterator[PersonaDraft]] = {}
     # Products for few choose first, and the others take who is left before anybody again.
-    for product in sorted(order, key=lambda product: not product.seed.audience):
-        place = (product.market, product.seed.audience)
+    for product in sorted(order, key=lambda product: not product.audience):
+        place = (product.market, product.audience)
         if place not in pools:
             used = {person.id for person in buyers.values()}
             pool = _audience(product, personas)
@@ -238,13 +241,13 @@ def _scenario_slots(
     ]
 
 
-def _audience(product: ProductDraft, personas: Sequence[PersonaDraft]) -> list[PersonaDraft]:
+def _audience(product: AnyProduct, personas: Sequence[PersonaDraft]) -> list[PersonaDraft]:
     """Who may buy it: people of its market, else of any."""
-    right = [p for p in personas if suits(product.seed.audience, p.tags)]
+    right = [p for p in personas if suits(product.audience, p.tags)]
     near = [p for p in right if p.city.market == product.market]
     if not right:
         raise InputError(
-            f"no persona is of the audience {', '.join(product.seed.audience)} of {product.id}",
+            f"no persona is of the audience {', '.join(product.audience)} of {product.id}",
             field="personas",
             fix="Ask for more personas",
         )

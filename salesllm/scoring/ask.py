@@ -49,6 +49,7 @@ async def ask(
     sampling: Sampling,
     attempts: int,
     seed: int,
+    correct: Callable[[str], str] | None = None,
 ) -> Answer[T]:
     """Asks up to `attempts` times; never raises for what the other side does or fails to do.
 
@@ -56,24 +57,28 @@ async def ask(
         parse: Reads an answer; raises `OffFormat` for one that cannot be read.
         sampling: Its seed is replaced by `seed`, and by the next ones in further attempts, which
             are also drawn a little warmer.
+        correct: What is said to an answer that cannot be read, given what is wrong with it; else
+            the question is asked again as if for the first time.
     """
     used, problem = Usage(), ""
+    asked = [Message(role="user", content=question)]
     for attempt in range(attempts):
         drawn = replace(sampling, seed=seed + attempt)
         if attempt:
             drawn = replace(drawn, temperature=max(drawn.temperature, _RETRY_TEMPERATURE))
         try:
-            reply = await chat.reply([Message(role="user", content=question)], drawn)
+            reply = await chat.reply(asked, drawn)
         except Exception as error:  # of whatever kind, it says nothing of what was asked about
             return Answer(None, f"{type(error).__name__}: {error}", failed=True, usage=used)
-        used = Usage(
-            used.prompt_tokens + reply.usage.prompt_tokens,
-            used.completion_tokens + reply.usage.completion_tokens,
-        )
+        used += reply.usage
+        answer = without_thinking(reply.text)
         try:
-            return Answer(parse(without_thinking(reply.text)), usage=used)
+            return Answer(parse(answer), usage=used)
         except OffFormat as error:
             problem = str(error)
+        if correct is not None:
+            said = [Message(role="assistant", content=answer)] if answer else []
+            asked = [asked[0], *said, Message(role="user", content=correct(problem))]
     return Answer(None, problem, usage=used)
 
 

@@ -1,0 +1,109 @@
+"""Draws without near duplicates, and the record of what was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from salesllm.dedup import Deduplicator
+from salesllm.errors import InputError
+
+
+class Drawn(Protocol):
+    """Whatever is drawn has an id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+D = TypeVar("D", bound=Drawn)
+
+MOST_ROUNDS = 40
+"""How often what was dropped is drawn anew before the space counts as exhausted."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A draw that was a near duplicate of an earlier one.
+
+    Attributes:
+        what: `product`, `persona` or `scenario`.
+        of: Id of the one that was kept.
+        similarity: Jaccard index of their texts, 0-1.
+    """
+
+    what: str
+    of: str
+    similarity: float
+    text: str
+
+
+@dataclass
+class Draws:
+    """The record of what was drawn.
+
+    Attributes:
+        drawn: How many draws each kind took, those dropped included.
+        unreadable: How many of them came to nothing.
+    """
+
+    dropped: list[Dropped] = field(default_factory=list)
+    drawn: dict[str, int] = field(default_factory=dict)
+    unreadable: dict[str, int] = field(default_factory=dict)
+
+    def near_duplicate_rate(self, what: str) -> float:
+        """Share of the draws of `what` that were dropped, 0-1."""
+        return sum(d.what == what for d in self.dropped) / max(1, self.drawn[what])
+
+
+def distinct(
+    draws: Draws,
+    what: str,
+    count: int,
+    draw: Callable[[Sequence[int]], Sequence[D | None]],
+    text: Callable[[D], str],
+    *,
+    threshold: float,
+    advance: Callable[[int], object] = lambda count: None,
+    most_rounds: int = MOST_ROUNDS,
+) -> list[D]:
+    """One draw for each of `count` slots, redrawn until no two of them are near duplicates.
+
+    Args:
+        draws: Takes the record of what was drawn and dropped.
+        draw: Draws for these slots, in order; None where a draw came to nothing.
+
+    Raises:
+        InputError: There are not so many distinct ones.
+    """
+    unlike = Deduplicator(threshold)
+    kept: dict[int, D] = {}
+    tried: list[D] = []
+    pending = list(range(count))
+    draws.drawn[what] = draws.unreadable[what] = 0
+    for _ in range(most_rounds):
+        drafts = draw(pending)
+        found = [(slot, d) for slot, d in zip(pending, drafts, strict=True) if d is not None]
+        draws.drawn[what] += len(pending)
+        draws.unreadable[what] += len(pending) - len(found)
+        first = len(tried)
+        tried += [draft for _, draft in found]
+        texts = [text(draft) for _, draft in found]
+        duplicates = {d.index - first: d for d in unlike.add(texts)}
+        for number, (slot, draft) in enumerate(found):
+            if duplicate := duplicates.get(number):
+                of, similarity = tried[duplicate.of].id, round(duplicate.similarity, 4)
+                draws.dropped.append(Dropped(what, of, similarity, texts[number]))
+            else:
+                kept[slot] = draft
+        advance(len(found) - len(duplicates))
+        pending = [slot for slot in pending if slot not in kept]
+        if not pending:
+            return [kept[slot] for slot in range(count)]
+    raise InputError(
+        f"after {most_rounds} rounds {len(pending)} of {count} {what}s are still near duplicates"
+        + (" or unreadable" if draws.unreadable[what] else ""),
+        field="threshold",
+        fix="Ask for fewer, or raise the threshold",
+    )
