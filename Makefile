@@ -28,7 +28,7 @@ lint: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/pytest -q tests --ignore tests/e2e
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto tests --ignore tests/e2e
 
 e2e: setup
 	$(BIN)/pytest -q tests/e2e

@@ -139,7 +139,8 @@ def test_a_real_terminal_killed_and_resumed(tmp_path: Path) -> None:
     editor.chmod(0o755)
     path = tmp_path / "decisions.jsonl"
     environment = {k: v for k, v in os.environ.items() if k != "VISUAL"}
-    environment |= {"EDITOR": str(editor), "TERM": "dumb"}
+    tests = str(Path(__file__).parents[1])
+    environment |= {"EDITOR": str(editor), "TERM": "dumb", "PYTHONPATH": tests}
     ours, theirs = pty.openpty()
     seen = ""
 

@@ -83,7 +83,7 @@ def test_both_languages_say_the_same(space: Space) -> None:
 
 def test_an_exhausted_catalogue_is_an_error() -> None:
     with pytest.raises(InputError, match="near duplicates"):
-        draw_space({"consumer": {"Books": 400}}, 10, language="en", seed=0, threshold=0.05)
+        draw_space({"consumer": {"Books": 60}}, 10, language="en", seed=0, threshold=0.05)
 
 
 def test_an_evaluation_set_is_parallel_and_keeps_the_shares(space: Space) -> None:
