@@ -11,13 +11,9 @@ from salesllm.generation.numerals_en import english
 from salesllm.generation.numerals_zh import chinese
 from salesllm.generation.quantities import disagreements
 from salesllm.scenario import Scenario
+from salesllm.scenarios.lint.fields import PLACEHOLDER
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_PLACEHOLDER = re.compile(
-    r"\{[^{}]+\}|<[a-z_ ]+>|\[(?:name|brand|city|price|x+|\.\.\.)[^\]]*\]|\bX{2,}\b|_{3,}"
-    r"|\bTODO\b|\bTBD\b|某某",
-    re.IGNORECASE,
-)
 _LONG = 12
 """Characters from which a single text's length says something."""
 
@@ -114,7 +110,7 @@ def _faults(
 
 def placeholders(text: str) -> list[str]:
     """What somebody was to fill in and did not."""
-    return [f"{match[0]} is not filled in" for match in _PLACEHOLDER.finditer(text)]
+    return [f"{match[0]} is not filled in" for match in PLACEHOLDER.finditer(text)]
 
 
 def in_language(text: str, language: Language) -> bool:

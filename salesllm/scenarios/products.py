@@ -208,7 +208,7 @@ def money(value: float, market: str, language: Language) -> str:
     form = markets()[market].money.in_(language)
     if language == "zh" and value >= 10_000 and value % 100 == 0:
         scale, word = (100_000_000, "亿") if value >= 100_000_000 else (10_000, "万")
-        return form.format(f"{value / scale:g}{word}")
+        return form.format(f"{value / scale:.10g}{word}")
     whole = value == int(value)
     digits = f"{value:.0f}" if whole else f"{value:.2f}"
     return form.format(f"{float(digits):,.{0 if whole else 2}f}" if language == "en" else digits)

@@ -39,7 +39,7 @@ _NOTHING = {
 
 _HTML = "a|b|br|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|small|span|strong|sub|sup|table|td|tr|u|ul"
 _THING = r"name|price|brand|company|amount|number|date|city|product|customer|seller|address|phone"
-_PLACEHOLDER = re.compile(
+PLACEHOLDER = re.compile(
     r"\{\{.*?\}\}|\{%.*?%\}|\$?\{[A-Za-z_\u4e00-\u9fff][\w. ]*\}"
     rf"|<(?!/|(?i:(?:{_HTML})\b))[A-Za-z_\u4e00-\u9fff][\w -]{{0,30}}>"
     r"|\[(?:[Xx]+|_+|\.{3}|(?i:(?:insert|enter|your|fill in|todo)\b[^\]\n]{0,40}"
@@ -127,10 +127,10 @@ def difficulty(row: Row) -> Iterator[Finding]:
 
 def unfilled_placeholder(row: Row) -> Iterator[Finding]:
     """A slot that a template left open: `{name}`, `<name>`, `[X]`, `XX`, `TODO`, `某某`, `___`."""
-    if not _PLACEHOLDER.search("\n".join(row.raw.values())):
+    if not PLACEHOLDER.search("\n".join(row.raw.values())):
         return
     for field, text in row.raw.items():
-        if found := _PLACEHOLDER.search(text):
+        if found := PLACEHOLDER.search(text):
             message = f"holds the placeholder {found[0]!r}"
             yield row.found("unfilled-placeholder", field, message, "Fill it in")
 
