@@ -20,7 +20,7 @@ from salesllm.dialogue import Speaker, read_dialogues
 from salesllm.errors import InputError, entry_point
 from salesllm.fidelity.diversity import distinct_n, mean_pairwise_distance, self_bleu
 from salesllm.fidelity.similarity import Embedder, tokenize
-from salesllm.files import write_json, write_text
+from salesllm.files import claim_folder, write_json, write_text
 from salesllm.provenance import provenance
 from salesllm.report.factors import factors_by_age, factors_svg
 from salesllm.scenario import read_scenarios
@@ -37,12 +37,17 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--n", type=int, default=500, help="texts drawn from each")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output_dir", type=Path, required=True)
+    parser.add_argument("--overwrite", type=lambda text: text == "true", default=False)
     return parser.parse_args()
 
 
 @entry_point
 def main() -> None:
     args = parse()
+    if args.n < 2:
+        problem = f"is {args.n}, and texts are compared with one another"
+        raise InputError(problem, field="n", fix="Write --n 2 or more")
+    summary_file = claim_folder(args.output_dir, args.overwrite)
     scenarios = read_scenarios(args.scenarios)
     texts = {"scenarios": [customer_information(scenario) for scenario in scenarios]}
     if args.reference:
@@ -61,7 +66,7 @@ def main() -> None:
         embedding_model=args.embedding_model,
         seed=args.seed,
     )
-    write_json(args.output_dir / "summary.json", summary)
+    write_json(summary_file, summary)
     for name, figures in result.items():
         print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in figures.items()))
 
@@ -70,7 +75,7 @@ def measure(
     texts: Sequence[str], n: int, seed: int, embedder: Embedder | None, name: str
 ) -> dict[str, Any]:
     """The figures of `n` of the texts."""
-    if len(texts) < max(n, 2):
+    if len(texts) < n:
         problem = f"there are {len(texts)} texts in the {name}"
         raise InputError(problem, field="n", fix=f"Write --n {len(texts)} or less")
     drawn = Random(seed).sample(texts, n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -10,7 +11,11 @@ from pathlib import Path
 from typing import ParamSpec
 
 P = ParamSpec("P")
-_REFUSED_PATH = (FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
+_REFUSED = {
+    errno.EACCES, errno.EDQUOT, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG,
+    errno.ENOENT, errno.ENOSPC, errno.ENOTDIR, errno.EPERM, errno.EROFS,
+}  # fmt: skip
+"""What the system may hold against a path: no leave, no such folder, no space."""
 
 
 class InputError(Exception):
@@ -73,10 +78,13 @@ def entry_point(main: Callable[P, None]) -> Callable[P, None]:
             main(*args, **kwargs)
         except InputError as error:
             message = str(error)
-        except _REFUSED_PATH as error:
-            if error.filename is None:
+        except OSError as error:
+            # A full disk shows in a write, which names no file.
+            full = error.errno in (errno.EDQUOT, errno.ENOSPC)
+            if error.errno not in _REFUSED or not (error.filename or full):
                 raise
-            message = f"{error.filename}: {error.strerror}. Choose another path."
+            where = f"{error.filename}: " if error.filename else ""
+            message = f"{where}{error.strerror}. Choose another path."
         else:
             return
         if os.environ.get("RANK", "0") == "0":  # every process of a launch fails alike

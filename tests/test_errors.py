@@ -33,12 +33,22 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_refused_path_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
+    long = "x" * 300
     for job, path, said in (
         (lambda: write_text(file / "run.json", ""), file, "File exists"),
         (lambda: write_text(file / "a" / "run.json", ""), file / "a", "Not a directory"),
         (lambda: tmp_path.open(), tmp_path, "Is a directory"),
+        (lambda: (tmp_path / long).touch(), tmp_path / long, "File name too long"),
     ):
         assert _message(capsys, job) == f"error: {path}: {said}. Choose another path."
+
+
+def test_a_full_disk_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def job() -> None:
+        with open("/dev/full", "w") as full:
+            full.write("x")
+
+    assert _message(capsys, job) == "error: No space left on device. Choose another path."
 
 
 def test_a_fault_of_ours_keeps_its_traceback(tmp_path: Path) -> None:

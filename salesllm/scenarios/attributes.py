@@ -96,7 +96,7 @@ _COMMON = {
 
 
 def _sentences(texts: Sequence[Text], product: ProductDraft, language: Language) -> str:
-    said = [product.say(text, language) for text in texts]
-    if language == "zh":
-        return "".join(f"{clause}。" for clause in said)
-    return " ".join(f"{capitalise(clause)}." for clause in said)
+    """Clauses closed with a full stop, but for those that are questions."""
+    stop, joint = ("。", "") if language == "zh" else (".", " ")
+    said = [capitalise(product.say(text, language)) for text in texts]
+    return joint.join(text if text[-1] in "?？" else f"{text}{stop}" for text in said)

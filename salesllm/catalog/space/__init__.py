@@ -53,7 +53,7 @@ MARKETS = ("cn", "hk", "sg", "us", "uk", "eu", "ca", "au")
 TAGS = {
     *AGE_GROUPS, *AGE_BANDS, "man", "woman",
     "student", "working", "retired", "office", "manual", "business", "shift",
-    "partner", "single", "kids", "baby", "school", "grown", "grandparent",
+    "partner", "single", "kids", "baby", "small", "school", "grown", "grandparent",
     "alone", "flatmates", "parents", "owner", "renter", "garden", "car", "dog", "cat",
     *MARKETS, *CONSUMER_COUNTS, *FINANCIAL_COUNTS, "cheap",
 }  # fmt: skip
