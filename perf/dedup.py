@@ -3,8 +3,8 @@
     python perf/dedup.py --scenarios outputs/scenarios/zh/scenarios.jsonl
 
 Both get the same texts (what is a customer's own in its script), shingles, permutations and bands,
-and both have their candidates decided by the exact Jaccard index. The texts are known to hold no other near
-duplicates than those planted, so that recall and precision are of the pairs found. The last line is one JSON object.
+and the exact Jaccard index decides about the candidates of both. The scenarios hold no near
+duplicates but those planted, so recall and precision are of the pairs. The last line is JSON.
 """
 
 from __future__ import annotations
