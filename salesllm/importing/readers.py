@@ -101,12 +101,14 @@ def accept(
     drafts: Iterable[Draft | Rejected],
     model: type[Dialogue],
     fields: Mapping[str, str] | None = None,
+    labelled: type[Dialogue] | None = None,
 ) -> tuple[list[tuple[Place, Dialogue]], list[Rejected]]:
     """Dialogues with their places, and what is none.
 
     Args:
-        model: The record: a dialogue, or one with a label.
+        model: The record.
         fields: What every record gets, whatever it says itself: a language, a source.
+        labelled: The record for those that have a `label`; None for `model`.
     """
     accepted: list[tuple[Place, Dialogue]] = []
     rejected: list[Rejected] = []
@@ -116,7 +118,9 @@ def accept(
             rejected.append(draft)
             continue
         try:
-            dialogue = model.model_validate({**draft.fields, **(fields or {})})
+            given = {**draft.fields, **(fields or {})}
+            kind = labelled if labelled and "label" in given else model
+            dialogue = kind.model_validate(given)
         except ValidationError as error:
             found = dialogue_error(error, draft.place.file, draft.place.line)
             rejected.append(draft.reject(found))
@@ -175,7 +179,7 @@ def _chat_fields(draft: Draft, viewpoint: Speaker) -> dict[str, Any]:
     return fields | {"turns": turns}
 
 
-_FIELDS = frozenset(Dialogue.model_fields) - {"turns"} | {"label"}
+_FIELDS = frozenset(Dialogue.model_fields) - {"turns"}
 
 
 def _messages(value: Any, name: str) -> Iterator[Message]:
