@@ -62,8 +62,9 @@ def main() -> None:
     print(f"{read} read = {kept} kept + {len(rejected)} rejected + {repeated} duplicates")
     masked = dict(sorted(Counter(one.kind.value for _, one in result.masked).items()))
     print("masked:", ", ".join(f"{n} {kind}" for kind, n in masked.items()) or "nothing")
-    for reason, count in Counter(f"{one.field}: {one.reason}" for one in rejected).most_common(5):
-        print(f"rejected {count}: {reason}")
+    first = {one.kind: one for one in reversed(rejected)}
+    for kind, count in Counter(one.kind for one in rejected).most_common(5):
+        print(f"rejected {count}, the first: {_error(first[kind])}")
     if not kept:
         raise _nothing_left(args.dialogues[0], rejected)
     if args.dry_run:
@@ -72,14 +73,17 @@ def main() -> None:
     parts = split_dialogues(result.kept, shares, args.seed)
     largest = largest_group(result.kept) / kept
     _warn(result, largest, max(shares.values()))
+    figures = {
+        "product_lines": product_lines(result.kept),
+        "languages": languages(result.kept),
+    }
     summary = {
         "records": {"read": read, "kept": kept, "rejected": len(rejected), "duplicates": repeated},
         "masked": masked,
         "personal_data_in_ids": result.named,
         "parts": {name: len(part) for name, part in parts.items()},
         "largest_group": round(largest, 4),
-        "product_lines": product_lines(result.kept),
-        "languages": languages(result.kept),
+        **figures,
         "provenance": provenance(
             inputs={str(path): sha256(path) for path in args.dialogues},
             options={k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()
@@ -95,9 +99,9 @@ def main() -> None:
         write_jsonl(reports[1], result.repeated)
         write_json(reports[2], summary)
         undo.pop_all()
-    for table in (summary["product_lines"], summary["languages"]):
-        for name, figures in table.items():
-            shown = ", ".join(f"{key} {value}" for key, value in figures.items() if value)
+    for group in figures.values():
+        for name, values in group.items():
+            shown = ", ".join(f"{key} {value}" for key, value in values.items() if value)
             print(f"{name or '(no product line)'}: {shown}")
     for path, part in zip(outputs, parts.values(), strict=True):
         counts = Counter(dialogue.language for dialogue in part)
@@ -145,10 +149,14 @@ def _nothing_left(path: Path, rejected: Sequence[Rejected]) -> InputError:
     fix = "Check --format and --fields"
     if not rejected:
         return InputError("there is no record in it", path=path, fix=fix)
-    first = rejected[0]
-    problem = f"none of {len(rejected)} records is a dialogue; this one: {first.reason}"
-    return InputError(problem, path=first.place.file, line=first.place.line, field=first.field,
-                      fix=fix)  # fmt: skip
+    first = _error(rejected[0])
+    problem = f"none of {len(rejected)} records is a dialogue; this one: {first.problem}"
+    return InputError(problem, path=first.path, line=first.line, field=first.field, fix=fix)
+
+
+def _error(rejected: Rejected) -> InputError:
+    row = rejected_row(rejected)  # masked
+    return InputError(row["reason"], path=row["file"], line=row["line"], field=row["field"])
 
 
 def _warn(result: Clean[Dialogue], largest: float, share: float) -> None:

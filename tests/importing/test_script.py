@@ -58,7 +58,7 @@ def test_a_log_becomes_parts_and_reports(tmp_path: Path) -> None:
     kept = read_dialogues(out / "a.jsonl") + read_dialogues(out / "b.jsonl")
     (rejected,) = (row for _, row in read_jsonl(out / "rejected.jsonl"))
     repeated = [row["id"] for _, row in read_jsonl(out / "duplicates.jsonl")]
-    assert rejected["reason"].startswith("unknown speaker 'bot' on line ")
+    assert rejected["reason"].startswith("unknown speaker 'bot'. Say who that is")
     assert {d.id for d in kept} | {*repeated, "lost"} == {d.id for d in given} | {
         "lost", "one", "two",
     }  # fmt: skip
@@ -66,6 +66,30 @@ def test_a_log_becomes_parts_and_reports(tmp_path: Path) -> None:
     assert len(kept) == records["kept"] == sum(summary["parts"].values())
     assert PHONE not in "".join(path.read_text(encoding="utf-8") for path in out.iterdir())
     assert summary["languages"]["zh"]["dialogues"] == len(kept)
+
+
+def test_reasons_are_counted_without_their_places(tmp_path: Path) -> None:
+    rows = [f"{name},customer,hi,en,s,l\n{name},Bot {PHONE},yo,en,s,l\n" for name in "abc"]
+    header = "dialogue_id,speaker,text,language,source,product_line\n"
+    (tmp_path / "log.csv").write_text(header + "".join(rows) + "z,customer,hi,en,s,l\n" * 2)
+    done = run(tmp_path, "log.csv", "--dry_run", "--parts", "a=1")
+    assert done.stdout.splitlines()[2:] == [
+        "rejected 3, the first: log.csv:3: field `turns.1.speaker`: unknown speaker 'Bot [PHONE]'."
+        " Say who that is, e.g. --speakers 'customer=Bot [PHONE]'.",
+        "rejected 1, the first: log.csv:8: field `turns`: only the customer speaks;"
+        " a dialogue needs both speakers. Remove the record.",
+    ]
+
+    good = dialogues()[0].model_dump(mode="json", exclude_defaults=True)
+    rows = [json.dumps(good)] + [json.dumps(good | {"id": f"x{n}"}) for n in "12"] * 2
+    (tmp_path / "log.jsonl").write_text("\n".join([*rows, "{", " {", f'{{"{PHONE}": 1}}']))
+    done = run(tmp_path, "log.jsonl", "--dry_run", "--parts", "a=1")
+    said = [line.partition(".jsonl:")[2] for line in done.stdout.splitlines()[2:]]
+    assert said[0] == "4: field `id`: is already in log.jsonl:2. Make ids unique."
+    assert said[1].startswith("6: not JSON: ")
+    assert done.stdout.count("rejected 2, the first: ") == 2
+    assert "None" not in done.stdout
+    assert PHONE not in done.stdout
 
 
 def test_chats_need_the_viewpoint(tmp_path: Path) -> None:
