@@ -27,7 +27,7 @@ from salesllm.dialogue import Dialogue, write_dialogues
 from salesllm.errors import InputError, entry_point
 from salesllm.files import refuse_existing, sha256, write_json, write_jsonl
 from salesllm.importing import options
-from salesllm.importing.cleaning import clean, rejected_row
+from salesllm.importing.cleaning import Clean, clean, rejected_row
 from salesllm.importing.readers import Draft, Rejected, accept, read_messages, read_records
 from salesllm.importing.statistics import languages, product_lines
 from salesllm.importing.table import Table
@@ -36,23 +36,22 @@ from salesllm.splits import largest_group, split_dialogues
 from salesllm.training.labels import LabelledDialogue
 
 PARTS = ("train=0.7", "dev=0.05", "preference=0.08", "detector=0.09", "test=0.08")
-REPORTS = ("rejected", "duplicates")
+REPORTS = ("rejected.jsonl", "duplicates.jsonl", "summary.json")
 
 
 @entry_point
 def main() -> None:
     args = _arguments()
-    shares = options.shares(args.parts, REPORTS)
+    shares = options.shares(args.parts, [Path(name).stem for name in REPORTS])
     threshold = options.threshold(args.near_duplicates)
     fields, table = options.fields(args.fields), options.table(args.columns, args.speakers)
-    outputs = [args.output_dir / f"{name}.jsonl" for name in (*shares, *REPORTS)]
-    for path in () if args.dry_run else (*outputs, args.output_dir / "summary.json"):
+    outputs = [args.output_dir / f"{name}.jsonl" for name in shares]
+    reports = [args.output_dir / name for name in REPORTS]
+    for path in () if args.dry_run else (*outputs, *reports):
         refuse_existing(path, "output_dir")
 
     drafts = list(_read(args, table))
-    labelled = any(isinstance(draft, Draft) and "label" in draft.fields for draft in drafts)
-    model = LabelledDialogue if labelled else Dialogue
-    accepted, rejected = accept(drafts, model, fields)
+    accepted, rejected = accept(drafts, Dialogue, fields, labelled=LabelledDialogue)
     result = clean(accepted, masking=not args.keep_personal_data, threshold=threshold)
     rejected += result.rejected
     read, kept, repeated = len(drafts), len(result.kept), len(result.repeated)
@@ -63,8 +62,9 @@ def main() -> None:
     print(f"{read} read = {kept} kept + {len(rejected)} rejected + {repeated} duplicates")
     masked = dict(sorted(Counter(one.kind.value for _, one in result.masked).items()))
     print("masked:", ", ".join(f"{n} {kind}" for kind, n in masked.items()) or "nothing")
-    for reason, count in Counter(f"{one.field}: {one.reason}" for one in rejected).most_common(5):
-        print(f"rejected {count}: {reason}")
+    first = {one.kind: one for one in reversed(rejected)}
+    for kind, count in Counter(one.kind for one in rejected).most_common(5):
+        print(f"rejected {count}, the first: {_error(first[kind])}")
     if not kept:
         raise _nothing_left(args.dialogues[0], rejected)
     if args.dry_run:
@@ -72,15 +72,18 @@ def main() -> None:
 
     parts = split_dialogues(result.kept, shares, args.seed)
     largest = largest_group(result.kept) / kept
-    _warn(result.named, largest, max(shares.values()))
+    _warn(result, largest, max(shares.values()))
+    figures = {
+        "product_lines": product_lines(result.kept),
+        "languages": languages(result.kept),
+    }
     summary = {
         "records": {"read": read, "kept": kept, "rejected": len(rejected), "duplicates": repeated},
         "masked": masked,
         "personal_data_in_ids": result.named,
         "parts": {name: len(part) for name, part in parts.items()},
         "largest_group": round(largest, 4),
-        "product_lines": product_lines(result.kept),
-        "languages": languages(result.kept),
+        **figures,
         "provenance": provenance(
             inputs={str(path): sha256(path) for path in args.dialogues},
             options={k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()
@@ -88,19 +91,19 @@ def main() -> None:
         ),
     }  # fmt: skip
     with ExitStack() as undo:  # all files or none
-        for path in (*outputs, args.output_dir / "summary.json"):
+        for path in (*outputs, *reports):
             undo.callback(path.unlink, missing_ok=True)
-        for path, part in zip(outputs, parts.values(), strict=False):
+        for path, part in zip(outputs, parts.values(), strict=True):
             write_dialogues(path, part)
-        write_jsonl(args.output_dir / "rejected.jsonl", map(rejected_row, rejected))
-        write_jsonl(args.output_dir / "duplicates.jsonl", result.repeated)
-        write_json(args.output_dir / "summary.json", summary)
+        write_jsonl(reports[0], map(rejected_row, rejected))
+        write_jsonl(reports[1], result.repeated)
+        write_json(reports[2], summary)
         undo.pop_all()
-    for table in (summary["product_lines"], summary["languages"]):
-        for name, figures in table.items():
-            shown = ", ".join(f"{key} {value}" for key, value in figures.items() if value)
+    for group in figures.values():
+        for name, values in group.items():
+            shown = ", ".join(f"{key} {value}" for key, value in values.items() if value)
             print(f"{name or '(no product line)'}: {shown}")
-    for path, part in zip(outputs, parts.values(), strict=False):
+    for path, part in zip(outputs, parts.values(), strict=True):
         counts = Counter(dialogue.language for dialogue in part)
         spoken = ", ".join(f"{count} {language}" for language, count in sorted(counts.items()))
         print(f"{path}: {spoken}")
@@ -146,16 +149,24 @@ def _nothing_left(path: Path, rejected: Sequence[Rejected]) -> InputError:
     fix = "Check --format and --fields"
     if not rejected:
         return InputError("there is no record in it", path=path, fix=fix)
-    first = rejected[0]
-    problem = f"none of {len(rejected)} records is a dialogue; this one: {first.reason}"
-    return InputError(problem, path=first.place.file, line=first.place.line, field=first.field,
-                      fix=fix)  # fmt: skip
+    first = _error(rejected[0])
+    problem = f"none of {len(rejected)} records is a dialogue; this one: {first.problem}"
+    return InputError(problem, path=first.path, line=first.line, field=first.field, fix=fix)
 
 
-def _warn(named: Sequence[str], largest: float, share: float) -> None:
-    if named:
-        print(f"warning: {len(named)} dialogues have personal data in an id, which is not masked,"
-              f" the first {named[0]!r}", file=sys.stderr)  # fmt: skip
+def _error(rejected: Rejected) -> InputError:
+    row = rejected_row(rejected)  # masked
+    return InputError(row["reason"], path=row["file"], line=row["line"], field=row["field"])
+
+
+def _warn(result: Clean[Dialogue], largest: float, share: float) -> None:
+    if result.named:
+        print(f"warning: {len(result.named)} dialogues have personal data in an id, which is not"
+              f" masked, the first {result.named[0]!r}", file=sys.stderr)  # fmt: skip
+    labelled = sum(isinstance(dialogue, LabelledDialogue) for dialogue in result.kept)
+    if 0 < labelled < len(result.kept):
+        print(f"warning: {labelled} of {len(result.kept)} dialogues have a label; what reads the"
+              " parts takes all or none", file=sys.stderr)  # fmt: skip
     if largest > share:
         linked = f"{largest:.0%} of the dialogues are linked by workers, scenarios or texts"
         print(f"warning: {linked} and stay in one part, larger than its share", file=sys.stderr)

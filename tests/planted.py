@@ -5,6 +5,7 @@
 Texts bear marks such as `<PHONE>...</PHONE>`; a find counts if kind and place are exactly right.
 `masking_planted.json` was written before the masker, `masking_heldout.json` after it (recall 0.897,
 precision 1 at first sight), `masking_fresh.json` after what that taught (0.918 and 0.957).
+`masking_learned.json` holds what was missed later and learned from: it measures nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from salesllm.importing.masking import Find, Kind, find_personal
 
 SETS = {name: Path(__file__).parent / f"importing/masking_{name}.json" for name in
-        ("planted", "heldout", "fresh")}  # fmt: skip
+        ("planted", "heldout", "fresh", "learned")}  # fmt: skip
 _MARK = re.compile(r"<([A-Z]+)>([^<]*)</\1>")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -33,7 +33,7 @@ class Masked:
     """A piece of personal data that was masked.
 
     Attributes:
-        field: Where it stood, e.g. `turns.3.text`.
+        field: Where it stood, e.g. `turns.3.text`; for a key, the mapping it is a key of.
         shown: It, mostly starred out, with the words around it.
     """
 
@@ -58,7 +58,7 @@ def rejected_row(rejected: Rejected) -> dict[str, Any]:
         "file": str(rejected.place.file),
         "line": rejected.place.line,
         "id": rejected.id,
-        "field": rejected.field,
+        "field": _masked(rejected.field, "", []),
         "reason": _masked(rejected.reason, "", []),
         "raw": _mask_raw(rejected.raw),
     }
@@ -76,7 +76,11 @@ def _mask_raw(raw: str) -> str:
 
 def _masked(value: Any, place: str, found: list[Masked]) -> Any:
     if isinstance(value, dict):
-        return {key: _masked(item, f"{place}.{key}", found) for key, item in value.items()}
+        names = _masked_keys(value, place, found)
+        return {
+            name: _masked(item, f"{place}.{name}", found)
+            for name, item in zip(names, value.values(), strict=True)
+        }
     if isinstance(value, list):
         return [_masked(item, f"{place}.{index}", found) for index, item in enumerate(value)]
     if isinstance(value, bool | float) or value is None:
@@ -90,6 +94,21 @@ def _masked(value: Any, place: str, found: list[Masked]) -> Any:
         around = "".join(starred[max(0, find.start - 12) : find.end + 12])
         found.append(Masked(find.kind, place, " ".join(around.split())))
     return mask(text, finds) if finds else value
+
+
+def _masked_keys(keys: Collection[str], place: str, found: list[Masked]) -> list[str]:
+    """They remain unique: a second `[PHONE]` is `[PHONE]#2`."""
+    taken = set(keys)
+    names = []
+    for key in keys:
+        name = placeholder = _masked(key, place, found)
+        number = 1
+        while name != key and name in taken:
+            number += 1
+            name = f"{placeholder}#{number}"
+        taken.add(name)
+        names.append(name)
+    return names
 
 
 def wrong_language(dialogue: Dialogue) -> str | None:

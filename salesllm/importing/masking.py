@@ -184,7 +184,8 @@ _RULES = (
     _Rule(Kind.EMAIL, _form(r"""
         (?<![\w.+'%-]) \w[\w.+'%-]{0,63}
         (?: @ | \s?[\[(]at[\])]\s? )
-        (?: \w[\w-]{0,62} (?: \. | \s?[\[(]dot[\])]\s? ) ){1,5} [a-z]{2,24} (?![\w-])
+        (?: (?: \w[\w-]{0,62} | [\u4e00-\u9fff]{1,30} ) (?: \. | \s?[\[(]dot[\])]\s? ) ){1,5}
+        [a-z]{2,24} (?![\w-])
         | (?<![\w.+-]) \w[\w.+-]{1,63} [ ]at[ ]
           (?:gmail|googlemail|yahoo|hotmail|outlook|live|icloud|proton|protonmail|qq|163|126|foxmail)
           [ ]dot[ ] (?:com|net|me|co[ ]dot[ ]uk)\b
@@ -254,7 +255,7 @@ _RULES = (
         (?<![a-z0-9_]) wxid_\w{6,20} (?!\w)
         """), number=False),
     _Rule(Kind.WECHAT, _form(rf"""
-        (?: {_WECHAT} | 加我 | 加v | \+v ) {_FILLER}
+        (?: {_WECHAT} | 加我 | 加个?v(?!ip) | \+v | (?<![\w/.-])v(?=\s?:) ) {_FILLER}
         (?P<it>(?=[a-z_-]{{0,19}}\d|[a-z-]{{0,19}}_)[a-z][\w-]{{5,19}}) (?!\w)
         """), number=False),
     _Rule(Kind.WECHAT, _form(rf"""

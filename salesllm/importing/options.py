@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from salesllm.dialogue import Dialogue, Speaker
@@ -22,25 +23,27 @@ def pairs(texts: Sequence[str], field: str) -> dict[str, str]:
 
 
 def shares(parts: Sequence[str], reserved: Sequence[str]) -> dict[str, float]:
-    """Parts and their shares; `reserved` are names that other files have."""
+    """Parts, which name files, and their shares; `reserved` are names that other files have."""
     result: dict[str, float] = {}
-    for part in parts:
-        name, _, share = part.partition("=")
-        try:
-            result[name] = float(share)
-        except ValueError:
-            problem = f"{part!r} is no part"
-            raise InputError(problem, field="parts", fix="Write NAME=SHARE") from None
+    for name, share in pairs(parts, "parts").items():
+        if not re.fullmatch(r"[\w-]+", name):
+            fix = "Write letters, digits, _ and - only"
+            raise InputError(f"{name!r} is no name", field="parts", fix=fix)
         if name in reserved:
             problem = f"{name!r} is the name of a report"
             raise InputError(problem, field="parts", fix="Choose another name")
+        try:
+            result[name] = float(share)
+        except ValueError:
+            problem = f"{name}={share} is no share"
+            raise InputError(problem, field="parts", fix="Write NAME=SHARE") from None
     return result
 
 
 def fields(texts: Sequence[str]) -> dict[str, str]:
     """Fields that every record gets."""
     given = pairs(texts, "fields")
-    allowed = set(Dialogue.model_fields) - {"id", "turns", "context"}
+    allowed = set(Dialogue.model_fields) - {"id", "turns", "context"} | {"label"}
     if unknown := given.keys() - allowed:
         fix = f"Use {', '.join(sorted(allowed))}"
         raise InputError(f"unknown field {min(unknown)!r}", field="fields", fix=fix)

@@ -7,6 +7,7 @@ speaker in a row remain two.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,10 @@ ROLES = {"human": "user", "gpt": "assistant"}
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record begins; `line` is the item's number where the file is one JSON list."""
+    """Where a record begins, or its faulty row in CSV.
+
+    `line` is the item's number where the file is one JSON list.
+    """
 
     file: Path
     line: int
@@ -45,6 +49,11 @@ class Rejected:
     reason: str
     raw: str
 
+    @property
+    def kind(self) -> str:
+        """What records that are rejected alike share: field and reason but for their numbers."""
+        return re.sub(r"\d+", "0", f"{self.field}: {self.reason}")
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -58,7 +67,8 @@ class Draft:
         given = self.fields.get("id")
         name = given if isinstance(given, str) else None
         reason = error.problem + (f". {error.fix}" if error.fix else "")
-        return Rejected(self.place, name, error.field, reason, self.raw)
+        place = Place(self.place.file, error.line or self.place.line)
+        return Rejected(place, name, error.field, reason, self.raw)
 
 
 def read_records(path: Path) -> Iterator[Draft | Rejected]:
@@ -101,12 +111,14 @@ def accept(
     drafts: Iterable[Draft | Rejected],
     model: type[Dialogue],
     fields: Mapping[str, str] | None = None,
+    labelled: type[Dialogue] | None = None,
 ) -> tuple[list[tuple[Place, Dialogue]], list[Rejected]]:
     """Dialogues with their places, and what is none.
 
     Args:
-        model: The record: a dialogue, or one with a label.
+        model: The record.
         fields: What every record gets, whatever it says itself: a language, a source.
+        labelled: The record for those that have a `label`; None for `model`.
     """
     accepted: list[tuple[Place, Dialogue]] = []
     rejected: list[Rejected] = []
@@ -116,14 +128,16 @@ def accept(
             rejected.append(draft)
             continue
         try:
-            dialogue = model.model_validate({**draft.fields, **(fields or {})})
+            given = {**draft.fields, **(fields or {})}
+            kind = labelled if labelled and "label" in given else model
+            dialogue = kind.model_validate(given)
         except ValidationError as error:
             found = dialogue_error(error, draft.place.file, draft.place.line)
             rejected.append(draft.reject(found))
             continue
         first = seen.setdefault(dialogue.id, draft.place)
         if first is not draft.place:
-            problem = f"id {dialogue.id!r} is already in {first.file}:{first.line}"
+            problem = f"is already in {first.file}:{first.line}"
             rejected.append(draft.reject(InputError(problem, field="id", fix="Make ids unique")))
             continue
         accepted.append((draft.place, dialogue))
@@ -175,7 +189,7 @@ def _chat_fields(draft: Draft, viewpoint: Speaker) -> dict[str, Any]:
     return fields | {"turns": turns}
 
 
-_FIELDS = frozenset(Dialogue.model_fields) - {"turns"} | {"label"}
+_FIELDS = frozenset(Dialogue.model_fields) - {"turns"}
 
 
 def _messages(value: Any, name: str) -> Iterator[Message]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,13 +96,15 @@ class Table:
         turns = []
         for index, (line, row) in enumerate(lines):
             if len(row) != len(header):
-                problem = f"line {line} has {len(row)} cell(s), the header {len(header)}"
-                raise InputError(problem, field=f"turns.{index}", fix="Add or remove delimiters")
+                problem = f"has {len(row)} cell(s), the header {len(header)}"
+                fix = "Add or remove delimiters"
+                raise InputError(problem, line=line, field=f"turns.{index}", fix=fix)
             speaker = row[places["speaker"]].strip()
             if speaker not in self.speakers:
-                fix = "Write it as --speakers says, or name it there"
-                problem = f"unknown speaker {speaker[:40]!r} on line {line}"
-                raise InputError(problem, field=f"turns.{index}.speaker", fix=fix)
+                option = shlex.quote(f"customer={speaker[:40] or 'WORD'}")
+                fix = f"Say who that is, e.g. --speakers {option}"
+                problem = f"unknown speaker {speaker[:40]!r}"
+                raise InputError(problem, line=line, field=f"turns.{index}.speaker", fix=fix)
             turns.append({"speaker": self.speakers[speaker], "text": row[places["text"]]})
         fields: dict[str, Any] = {"turns": turns}
         for name in places.keys() & set(OF_DIALOGUE):

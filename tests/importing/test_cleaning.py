@@ -53,6 +53,22 @@ def test_turns_and_context_are_masked() -> None:
     assert found[0].shown == "mail an************m"
 
 
+def test_keys_are_masked_and_remain_unique() -> None:
+    people = {"13800138000": "Ann", "15900001111": {"ann@example.com": 1}, "[PHONE]#2": 2, "x": 3}
+    given = dialogue("hi", "ok", context={"13800138000": 1, "people": people})
+    masked, found = mask_dialogue(given)
+    assert masked.context == {
+        "[PHONE]": 1,
+        "people": {"[PHONE]": "Ann", "[PHONE]#3": {"[EMAIL]": 1}, "[PHONE]#2": 2, "x": 3},
+    }
+    assert [(one.field, one.kind) for one in found] == [
+        ("context", "PHONE"),
+        ("context.people", "PHONE"),
+        ("context.people", "PHONE"),
+        ("context.people.[PHONE]#3", "EMAIL"),
+    ]
+
+
 def test_what_is_shown_of_it_is_starred_out() -> None:
     _, found = mask_dialogue(dialogue("13800138000 or\n15900001111", "ok"))
     assert [one.shown for one in found] == ["13********0 or 15******", "*******0 or 15********1"]
@@ -67,13 +83,15 @@ def test_a_dialogue_without_any_stays_as_it_is() -> None:
     "raw",
     [
         json.dumps({"text": "电话13800138000"}),
+        json.dumps({"13800138000": {"ann@example.com": 1}}),
         json.dumps([["a", "\n6222028465632122336"]]),
         '{"text": "broken\\n13800138000',
         '{"half": "\\ud800", "mail": "ann@example.com"}',
     ],
 )
 def test_a_rejected_record_is_masked(raw: str) -> None:
-    row = rejected_row(Rejected(Place(Path("f"), 3), None, None, "id 13800138000 is taken", raw))
+    reason = "id 13800138000 is taken"
+    row = rejected_row(Rejected(Place(Path("f"), 3), None, "context.13800138000", reason, raw))
     text = json.dumps(row, ensure_ascii=False).encode().decode()
     assert not any(secret in text for secret in ("13800138000", "6222028465632122336", "ann@"))
     assert (row["file"], row["line"], row["reason"]) == ("f", 3, "id [PHONE] is taken")

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -123,16 +124,20 @@ def rows(content: bytes) -> int:
 def test_nothing_is_lost(name: str, tmp_path: Path) -> None:
     read, contents = IMPORTERS[name]
     path = tmp_path / "log"
+    became: Counter[str] = Counter()
 
     @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
     @given(damaged(contents))
     def check(content: bytes) -> None:
+        became["file"] += 1
         path.write_bytes(content)
         try:
             drafts = list(read(path))
         except InputError:
             return
         accepted, rejected = accept(drafts, Dialogue, FIELDS)
+        became["read"] += bool(drafts)
+        became["accepted"] += bool(accepted)
         assert len(accepted) + len(rejected) == len(drafts)
         if name == "csv":
             turns = sum(len(dialogue.turns) for _, dialogue in accepted)
@@ -147,3 +152,5 @@ def test_nothing_is_lost(name: str, tmp_path: Path) -> None:
         write_jsonl(tmp_path / "rejected", map(rejected_row, [*rejected, *result.rejected]))
 
     check()
+    assert became["read"] >= 0.25 * became["file"], became
+    assert became["accepted"] >= 0.1 * became["file"], became

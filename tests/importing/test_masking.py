@@ -26,6 +26,12 @@ def test_texts_written_after_the_masker(name: str) -> None:
     assert result.precision >= 0.95, result.wrong
 
 
+def test_texts_learned_from() -> None:
+    result = score("learned")
+    assert not result.missed
+    assert not result.wrong
+
+
 @pytest.mark.parametrize(("name", "fewest"), [("planted", 220), ("heldout", 80)])
 def test_the_sets_are_hard(name: str, fewest: int) -> None:
     every = texts(name)

@@ -190,7 +190,8 @@ def test_an_id_is_taken_once(tmp_path: Path) -> None:
     path = chats(tmp_path / "a", *[{"id": 7, "messages": CHAT}] * 2)
     accepted, rejected = accept(read_messages(path, "user"), Dialogue, FIELDS)
     assert [dialogue.id for _, dialogue in accepted] == ["7"]
-    assert rejected[0].reason == f"id '7' is already in {path}:1. Make ids unique"
+    assert rejected[0].reason == f"is already in {path}:1. Make ids unique"
+    assert (rejected[0].id, rejected[0].field) == ("7", "id")
 
 
 def test_one_json_list_of_records(tmp_path: Path) -> None:

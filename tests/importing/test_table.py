@@ -63,9 +63,11 @@ def test_columns_and_speakers_have_other_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "line", "name", "field", "reason"),
     [
-        ("a,bot,hi,en,s,l,\n", 2, "a", "turns.0.speaker", "unknown speaker 'bot' on line 2"),
-        ("a,customer,hi,en,s\n", 2, "a", "turns.0", "line 2 has 5 cell(s), the header 7"),
-        ("a,customer,hi,en,s,l,,,\n", 2, "a", "turns.0", "line 2 has 9 cell(s)"),
+        ("a,bot,hi,en,s,l,\n", 2, "a", "turns.0.speaker", "e.g. --speakers customer=bot"),
+        ("a,,hi,en,s,l,\n", 2, "a", "turns.0.speaker", "e.g. --speakers customer=WORD"),
+        ("a,customer,hi,en,s\n", 2, "a", "turns.0", "has 5 cell(s), the header 7"),
+        ("a,customer,hi,en,s,l,\na,customer\n", 3, "a", "turns.1", "has 2 cell(s), the header 7"),
+        ("a,customer,hi,en,s,l,,,\n", 2, "a", "turns.0", "has 9 cell(s)"),
         ("a,customer,hi,en,s,l,\n", 2, "a", "turns", "only the customer speaks"),
         ("a,customer,,en,s,l,\n", 2, "a", "turns.0.text", "is empty"),
         ("a,customer,hi,en,s,l,{\n", 2, "a", "context", "not JSON"),
