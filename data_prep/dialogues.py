@@ -20,12 +20,11 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from salesllm.dialogue import Dialogue, write_dialogues
 from salesllm.errors import InputError, entry_point
-from salesllm.files import refuse_existing, sha256, write_json, write_jsonl
+from salesllm.files import all_or_none, refuse_existing, sha256, write_json, write_jsonl
 from salesllm.importing import options
 from salesllm.importing.cleaning import clean, rejected_row
 from salesllm.importing.readers import Draft, Rejected, accept, read_messages, read_records
@@ -46,7 +45,8 @@ def main() -> None:
     threshold = options.threshold(args.near_duplicates)
     fields, table = options.fields(args.fields), options.table(args.columns, args.speakers)
     outputs = [args.output_dir / f"{name}.jsonl" for name in (*shares, *REPORTS)]
-    for path in () if args.dry_run else (*outputs, args.output_dir / "summary.json"):
+    files = [*outputs, args.output_dir / "summary.json"]
+    for path in () if args.dry_run else files:
         refuse_existing(path, "output_dir")
 
     drafts = list(_read(args, table))
@@ -87,15 +87,12 @@ def main() -> None:
                      if k != "dialogues"},
         ),
     }  # fmt: skip
-    with ExitStack() as undo:  # all files or none
-        for path in (*outputs, args.output_dir / "summary.json"):
-            undo.callback(path.unlink, missing_ok=True)
+    with all_or_none(files):
         for path, part in zip(outputs, parts.values(), strict=False):
             write_dialogues(path, part)
         write_jsonl(args.output_dir / "rejected.jsonl", map(rejected_row, rejected))
         write_jsonl(args.output_dir / "duplicates.jsonl", result.repeated)
         write_json(args.output_dir / "summary.json", summary)
-        undo.pop_all()
     for table in (summary["product_lines"], summary["languages"]):
         for name, figures in table.items():
             shown = ", ".join(f"{key} {value}" for key, value in figures.items() if value)
