@@ -29,8 +29,7 @@ def find_delimiter(path: str | Path, columns: Collection[str]) -> str:
     wanted = {name.casefold() for name in columns}
 
     def named(delimiter: str) -> int:
-        header = next(csv.reader([first], delimiter=delimiter))
-        return len(wanted & {name.strip().casefold() for name in header})
+        return len(wanted & {name.strip('" \n').casefold() for name in first.split(delimiter)})
 
     return max(_DELIMITERS, key=named)
 

@@ -130,6 +130,16 @@ def test_what_people_did_is_not_written_over(name: str, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.jsonl", name]
 
 
+def test_no_labels_without_their_summary(tmp_path: Path) -> None:
+    write_dialogues(tmp_path / "d.jsonl", dialogues(2, languages=["en"]))
+    (tmp_path / "votes.csv").write_text("dialogue_id,annotator,label\nen-0,ann,buy\n")
+    output = tmp_path / f"{'n' * 234}.jsonl"  # the summary's name is too long to be written
+    done = call(tmp_path, "--votes", tmp_path / "votes.csv", "--output", output)
+    assert done.returncode != 0
+    assert "File name too long" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.jsonl", "votes.csv"]
+
+
 def annotator(body: dict[str, Any]) -> str:
     """Answers by the dialogue's last line and who is asked; one kind of ending nobody reads."""
     last = body["messages"][0]["content"].split("\n</conversation>")[0].splitlines()[-1]
