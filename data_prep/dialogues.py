@@ -20,12 +20,11 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from salesllm.dialogue import Dialogue, write_dialogues
 from salesllm.errors import InputError, entry_point
-from salesllm.files import refuse_existing, sha256, write_json, write_jsonl
+from salesllm.files import all_or_none, refuse_existing, sha256, write_json, write_jsonl
 from salesllm.importing import options
 from salesllm.importing.cleaning import Clean, clean, rejected_row
 from salesllm.importing.readers import Draft, Rejected, accept, read_messages, read_records
@@ -90,15 +89,12 @@ def main() -> None:
                      if k != "dialogues"},
         ),
     }  # fmt: skip
-    with ExitStack() as undo:  # all files or none
-        for path in (*outputs, *reports):
-            undo.callback(path.unlink, missing_ok=True)
+    with all_or_none([*outputs, *reports]):
         for path, part in zip(outputs, parts.values(), strict=True):
             write_dialogues(path, part)
         write_jsonl(reports[0], map(rejected_row, rejected))
         write_jsonl(reports[1], result.repeated)
         write_json(reports[2], summary)
-        undo.pop_all()
     for group in figures.values():
         for name, values in group.items():
             shown = ", ".join(f"{key} {value}" for key, value in values.items() if value)

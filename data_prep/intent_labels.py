@@ -30,7 +30,7 @@ from rich.console import Console
 
 from salesllm.dialogue import Dialogue, read_dialogues, write_dialogues
 from salesllm.errors import InputError, entry_point
-from salesllm.files import refuse_existing, sha256, write_json
+from salesllm.files import all_or_none, refuse_existing, sha256, write_json
 from salesllm.provenance import provenance
 from salesllm.recipe import SHELL, load_recipe
 from salesllm.scoring.intent import SCHEMAS
@@ -46,12 +46,20 @@ def main() -> None:
         raise InputError(f"unknown argument {rest[0]}", path=SHELL, fix="See --help")
     output = Path(args.output)
     refuse_existing(output, "output")
+    by_votes = bool(args.labeller or args.votes)
+    beside = [output.with_suffix(f".{name}") for name in ("summary.json", "votes.csv") if by_votes]
+    for path in beside:
+        refuse_existing(path, "output")
     dialogues = read_dialogues(args.dialogues)
     spoken = [d for d in dialogues if d.language == args.language]
     other = f"{len(dialogues) - len(spoken)} of the other language"
+    if not spoken:
+        problem = f"none of {len(dialogues)} dialogues is {args.language}"
+        fix = "Choose the other language, or give other dialogues"
+        raise InputError(problem, path=args.dialogues, field="language", fix=fix)
 
     votes: Votes = {}
-    if args.labeller or args.votes:
+    if by_votes:
         votes, record = collect(args, rest, dialogues, spoken)
         result = majority(votes)
         labelled = [
@@ -63,23 +71,26 @@ def main() -> None:
         left_out = (
             f"{len(result.ties)} tied, {record['without_a_vote']} without a readable label, {other}"
         )
-        nothing = f"none of {len(spoken)} dialogues has a label that most annotators gave"
+        if not labelled:
+            raise no_label(args, record)
     else:
         if args.schema != "binary":
             fix = "Give a --labeller or --votes, or take the schema binary"
             raise InputError("outcomes give binary labels", path=SHELL, field="schema", fix=fix)
         labelled, record = label_outcomes(spoken), {}
         left_out = f"{len(spoken) - len(labelled)} without an outcome, {other}"
-        nothing = f"none of {len(dialogues)} dialogues is {args.language} with an outcome"
-    if not labelled:
-        fix = "Choose the other language, or give dialogues with outcomes or votes"
-        raise InputError(nothing, path=args.dialogues, fix=fix)
+        if not labelled:
+            problem = f"none of {len(spoken)} dialogues in {args.language} has an outcome"
+            fix = "Give a --labeller or --votes, or dialogues with outcomes"
+            raise InputError(problem, path=args.dialogues, field="outcome", fix=fix)
 
-    write_dialogues(output, labelled)
-    if record:
-        record["provenance"] = provenance(dialogues_sha256=sha256(args.dialogues))
-        write_json(output.with_suffix(".summary.json"), record)
-        write_votes(output.with_suffix(".votes.csv"), votes)
+    with all_or_none([output, *beside]):
+        write_dialogues(output, labelled)
+        if by_votes:
+            record["provenance"] = provenance(dialogues_sha256=sha256(args.dialogues))
+            write_json(beside[0], record)
+            write_votes(beside[1], votes)
+    if by_votes:
         alpha = record["agreement"]["alpha"]
         print(f"Krippendorff's alpha: {'not defined' if alpha is None else f'{alpha:.3f}'}")
     counts = Counter(d.label for d in labelled)
@@ -119,7 +130,7 @@ def collect(
         votes = {d.id: given[d.id] for d in spoken}
         return votes, {"votes": {"file": args.votes, "sha256": sha256(args.votes)}}
     recipe = load_recipe(LabellerRecipe, ["--config", args.labeller, *rest])
-    journal = Path(args.output).with_suffix(".journal.jsonl")
+    journal = journal_of(args)
     try:
         llm_votes, counts = label_dialogues(recipe, spoken, args.schema, journal, Console())
     except KeyboardInterrupt:
@@ -133,6 +144,27 @@ def collect(
         )
         sys.exit(1)
     return llm_votes, counts | {"labellers": recipe.model_dump(mode="json")}
+
+
+def journal_of(args: argparse.Namespace) -> Path:
+    return Path(args.output).with_suffix(".journal.jsonl")
+
+
+def no_label(args: argparse.Namespace, record: dict[str, Any]) -> InputError:
+    """Why the votes come to nothing, and what would help."""
+    path = args.votes or journal_of(args)
+    if ties := len(record["ties"]):
+        problem = f"no dialogue has a label that most gave: {ties} tied"
+        fix = "Have one more annotator label them"
+        if args.labeller:
+            fix = "Choose another --output and an odd number of labels, or add a labeller"
+        return InputError(problem, path=path, field="label", fix=fix)
+    if args.votes:
+        problem = f"it has no label for any dialogue in {args.language}"
+        return InputError(problem, path=path, field="label", fix="Fill the column in")
+    problem = "the labellers gave no label that can be read"
+    fix = "This journal has their reasons; choose another --output to try other labellers"
+    return InputError(problem, path=path, field="label", fix=fix)
 
 
 if __name__ == "__main__":

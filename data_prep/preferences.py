@@ -32,7 +32,7 @@ from rich.console import Console
 from salesllm.chat.providers import open_chat
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError, entry_point
-from salesllm.files import refuse_existing, sha256, write_json, write_jsonl
+from salesllm.files import all_or_none, refuse_existing, sha256, write_json, write_jsonl
 from salesllm.preferences.pipeline import STAGES, Pipeline
 from salesllm.preferences.recipe import METHODS, RolloutRecipe
 from salesllm.progress import progress
@@ -64,9 +64,14 @@ def main() -> None:
 
 
 def roll_out(recipe: RolloutRecipe, wanted: argparse.Namespace, console: Console) -> None:
+    by_sheet = wanted.export_csv or wanted.import_csv
+    if by_sheet and wanted.stage:
+        problem = "a sheet is written and read by a command without a stage"
+        fix = "Leave it out, or run the stage by itself"
+        raise InputError(problem, path=SHELL, field="stage", fix=fix)
     pipeline = Pipeline(recipe, console)
     try:
-        if wanted.export_csv or wanted.import_csv:
+        if by_sheet:
             whole = pipeline.sheets(wanted.export_csv, wanted.import_csv)
         else:
             whole = pipeline.run(wanted.stage)
@@ -84,6 +89,8 @@ def mine_pairs(recipe: PairRecipe, console: Console) -> None:
     from salesllm.training.model import read_customer
 
     refuse_existing(recipe.output, "output")
+    beside = recipe.output.with_suffix(".summary.json")
+    refuse_existing(beside, "output")
 
     # Data: points where the customer speaks
     view = View.from_card(read_customer(recipe.customer.model))
@@ -111,7 +118,6 @@ def mine_pairs(recipe: PairRecipe, console: Console) -> None:
 
     # Save
     files = [recipe.dialogues, recipe.scenarios, recipe.detector_train]
-    write_jsonl(recipe.output, (pair.as_dict() for pair in pairs))
     summary = {
         "pairs": len(pairs),
         "points": len(points),
@@ -126,7 +132,9 @@ def mine_pairs(recipe: PairRecipe, console: Console) -> None:
             seed=recipe.seed,
         ),
     }
-    write_json(recipe.output.with_suffix(".summary.json"), summary)
+    with all_or_none([recipe.output, beside]):
+        write_jsonl(recipe.output, (pair.as_dict() for pair in pairs))
+        write_json(beside, summary)
     console.print(f"{recipe.output}: {len(pairs)} pairs from {len(points)} points", markup=False)
 
 

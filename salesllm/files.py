@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -54,6 +54,16 @@ def refuse_existing(path: str | Path, field: str) -> None:
     if Path(path).exists():
         fix = f"Choose another --{field}, or move the file away"
         raise InputError("the file exists", path=path, field=field, fix=fix)
+
+
+@contextmanager
+def all_or_none(paths: Iterable[Path]) -> Iterator[None]:
+    """Removes these files, none of which was there before, where not all of them get written."""
+    with ExitStack() as undo:
+        for path in paths:
+            undo.callback(path.unlink, missing_ok=True)
+        yield
+        undo.pop_all()
 
 
 class FinishedRun(InputError):

@@ -1,55 +1,89 @@
-"""CSV as spreadsheets read and write it: UTF-8 with a byte order mark, so that Chinese survives."""
+"""CSV as spreadsheets read and write it: UTF-8 with a byte order mark, so that Chinese survives.
+
+They write commas, semicolons or tabs between the cells; what is read here may have any of them.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from salesllm.errors import InputError
-from salesllm.files import atomic_open
+from salesllm.files import atomic_open, read_lines
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula; an apostrophe before it says text."""
+
+_DELIMITERS = (",", ";", "\t")
+_LONGEST_CELL = 2**31 - 1
+
+
+def find_delimiter(path: str | Path, columns: Collection[str]) -> str:
+    """What stands between the cells: that by which the first line names most of these columns.
+
+    Raises:
+        InputError: The file is missing, empty or not UTF-8.
+    """
+    _, first = next(read_lines(path))
+    wanted = {name.casefold() for name in columns}
+
+    def named(delimiter: str) -> int:
+        return len(wanted & {name.strip('" \n').casefold() for name in first.split(delimiter)})
+
+    return max(_DELIMITERS, key=named)
+
+
+def csv_rows(path: str | Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields (1-based line on which it begins, cells) of every row with text, the header first.
+
+    Raises:
+        InputError: A quote is broken, or the file is not UTF-8.
+    """
+    csv.field_size_limit(_LONGEST_CELL)
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        line = 1
+        try:
+            for cells in reader:
+                if any(cell.strip() for cell in cells):
+                    yield line, cells
+                line = reader.line_num + 1
+        except csv.Error as error:
+            fix = "Close every quote; a quote inside a quoted cell is doubled"
+            raise InputError(f"not CSV: {error}", path=path, line=line, fix=fix) from None
+        except UnicodeDecodeError as error:
+            problem = f"not UTF-8: {error.reason}"
+            raise InputError(problem, path=path, line=line, fix="Save it as UTF-8") from None
 
 
 def read_sheet(path: str | Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yields (1-based line on which the row begins, its cells without blanks around them).
 
     Args:
-        columns: Must be there; any other column goes along. Rows without any text are passed over.
+        columns: Must be there, in small or capital letters; any other column goes along, its name
+            in small letters. Rows without any text are passed over.
 
     Raises:
-        InputError: The file is missing, not UTF-8, has no such column or one of them twice, or a
-            row with more cells than the header.
+        InputError: The file is missing, empty, not UTF-8, has no such column or one of them twice,
+            or a row with more cells than the header.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError("no such file", path=path, fix="Check the path")
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            for name in columns:
-                if header.count(name) != 1:
-                    problem = "is there twice" if name in header else "there is no such column"
-                    fix = f"Name the columns {', '.join(columns)} in the first line"
-                    raise InputError(problem, path=path, line=1, field=name, fix=fix)
-            line = reader.line_num + 1
-            for cells in reader:
-                if len(cells) > len(header):
-                    problem = f"the row has {len(cells)} cells, the header {len(header)}"
-                    fix = "Put texts with commas in quotation marks"
-                    raise InputError(problem, path=path, line=line, fix=fix)
-                texts = [_read(cell) for cell in cells] + [""] * (len(header) - len(cells))
-                if any(texts):
-                    yield line, dict(zip(header, texts, strict=True))
-                line = reader.line_num + 1
-    except UnicodeDecodeError as error:
-        fix = "Save it as CSV UTF-8"
-        raise InputError(f"not UTF-8: {error.reason}", path=path, fix=fix) from None
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", path=path, line=reader.line_num) from None
+    rows = csv_rows(path, find_delimiter(path, columns))
+    line, names = next(rows, (1, []))
+    header = [name.strip().casefold() for name in names]
+    for name in columns:
+        if header.count(name) != 1:
+            problem = "is there twice" if name in header else "there is no such column"
+            fix = f"Name the columns {', '.join(columns)} in the first line"
+            raise InputError(problem, path=path, line=line, field=name, fix=fix)
+    for line, cells in rows:
+        if len(cells) > len(header):
+            problem = f"the row has {len(cells)} cells, the header {len(header)}"
+            fix = "Put texts with delimiters in quotation marks"
+            raise InputError(problem, path=path, line=line, fix=fix)
+        texts = [_read(cell) for cell in cells] + [""] * (len(header) - len(cells))
+        if any(texts):
+            yield line, dict(zip(header, texts, strict=True))
 
 
 def write_sheet(

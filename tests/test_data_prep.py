@@ -29,16 +29,20 @@ DIALOGUE = Dialogue.model_validate(
         ["intent_labels.py", "--language", "en", "--dialogues", "d.jsonl", "--output", "d.jsonl"],
         ["preferences.py", "--config", str(ROOT / "recipes/preferences/tiny.yaml"),
          "--output", "d.jsonl"],
+        ["preferences.py", "--config", str(ROOT / "recipes/preferences/tiny.yaml"),
+         "--output", "mined.jsonl"],
     ],
-    ids=lambda command: command[0],
+    ids=["labels", "pairs", "summary of pairs"],
 )  # fmt: skip
 def test_an_existing_output_is_refused(command: list[str], tmp_path: Path) -> None:
     write_dialogues(tmp_path / "d.jsonl", [DIALOGUE])
+    (tmp_path / "mined.summary.json").write_text("{}")
     before = (tmp_path / "d.jsonl").read_bytes()
     script = [sys.executable, str(ROOT / "data_prep" / command[0]), *command[1:]]
     ran = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 2, ran.stderr
-    assert "d.jsonl: field `output`: the file exists" in ran.stderr
+    there = "mined.summary.json" if "mined.jsonl" in command else "d.jsonl"
+    assert f"{there}: field `output`: the file exists" in ran.stderr
     assert (tmp_path / "d.jsonl").read_bytes() == before
 
 

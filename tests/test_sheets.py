@@ -28,13 +28,14 @@ def test_there_and_back(rows: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", r":1: field `id`: there is no such column"),
+        (b"", r": the file is empty"),
+        (b",,\n", r":1: field `id`: there is no such column"),
         (b"id,label\n", None),
         (b"id\nx\n", r":1: field `label`: there is no such column. Name the columns id, label"),
         (b"id,label,id\n", r":1: field `id`: is there twice"),
         (b"id,label\nx,y\nx,y,z\n", r":3: the row has 3 cells, the header 2"),
         (b'id,label\nx,"y\n', r":2: not CSV: "),
-        ("id,label\n好,y\n".encode("gb18030"), r": not UTF-8: .* Save it as CSV UTF-8"),
+        ("id,label\n好,y\n".encode("gb18030"), r": not UTF-8: .* Save it as UTF-8"),
     ],
 )
 def test_bad_sheets(content: bytes, said: str | None, tmp_path: Path) -> None:
@@ -47,6 +48,18 @@ def test_bad_sheets(content: bytes, said: str | None, tmp_path: Path) -> None:
         list(read_sheet(path, ("id", "label")))
     with pytest.raises(InputError, match="no such file"):
         list(read_sheet(tmp_path / "absent.csv", ("id",)))
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_as_spreadsheets_of_other_countries_write_it(
+    delimiter: str, quote: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "sheet.csv"
+    rows = [["ID", " Label "], ["1", "yes, and no; so\tso"]]
+    quoted = [[f'"{cell}"' if quote or cell[0] == "y" else cell for cell in row] for row in rows]
+    path.write_text("\n".join(map(delimiter.join, quoted)), encoding="utf-8")
+    assert list(read_sheet(path, ("id", "label"))) == [(2, {"id": "1", "label": rows[1][1]})]
 
 
 def test_lines_are_where_rows_begin(tmp_path: Path) -> None:

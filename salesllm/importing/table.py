@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,16 +11,14 @@ from typing import Any
 
 from salesllm.dialogue import Speaker
 from salesllm.errors import InputError
-from salesllm.files import json_object, read_lines
+from salesllm.files import json_object
 from salesllm.importing.readers import Draft, Place, Rejected
+from salesllm.sheets import csv_rows, find_delimiter
 
 REQUIRED = ("dialogue_id", "speaker", "text")
 OF_DIALOGUE = ("language", "source", "product_line", "scenario_id", "outcome", "worker_id",
                "context", "label")  # fmt: skip
 """Said in any row of a dialogue, in the same way wherever it is said; `context` is JSON."""
-
-_DELIMITERS = (",", ";", "\t")
-_LONGEST_CELL = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -49,11 +46,9 @@ class Table:
         """
         delimiter, header, places = self._layout(path)
         dialogues: dict[str, list[tuple[int, list[str]]]] = {}
-        rows = _rows(path, delimiter)
+        rows = csv_rows(path, delimiter)
         next(rows)
         for line, row in rows:
-            if not any(cell.strip() for cell in row):
-                continue
             at = places["dialogue_id"]
             if at < len(row) and row[at].strip():
                 dialogues.setdefault(row[at], []).append((line, row))
@@ -76,11 +71,9 @@ class Table:
 
     def _layout(self, path: Path) -> tuple[str, list[str], dict[str, int]]:
         """Delimiter, header, and field to the place of its column."""
-        next(read_lines(path))  # says so if the file is missing, empty or not UTF-8
         wanted = {name: self.columns.get(name, name) for name in (*REQUIRED, *OF_DIALOGUE)}
-        headers = {delimiter: next(_rows(path, delimiter))[1] for delimiter in _DELIMITERS}
-        delimiter = max(headers, key=lambda d: len(set(headers[d]) & set(wanted.values())))
-        header = [name.strip() for name in headers[delimiter]]
+        delimiter = find_delimiter(path, wanted.values())
+        header = [name.strip() for name in next(csv_rows(path, delimiter), (1, []))[1]]
         for name, column in wanted.items():
             missing = column not in header and (name in REQUIRED or name in self.columns)
             if missing or header.count(column) > 1:
@@ -122,22 +115,3 @@ class Table:
             except InputError as error:
                 raise InputError(error.problem, field="context", fix=error.fix) from None
         return fields
-
-
-def _rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """(line on which it begins, cells) of every row, the header first."""
-    csv.field_size_limit(_LONGEST_CELL)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        line = 1
-        try:
-            for row in reader:
-                if row:
-                    yield line, row
-                line = reader.line_num + 1
-        except csv.Error as error:
-            fix = "Close every quote; a quote inside a quoted cell is doubled"
-            raise InputError(f"not CSV: {error}", path=path, line=line, fix=fix) from None
-        except UnicodeDecodeError as error:
-            problem = f"not UTF-8: {error.reason}"
-            raise InputError(problem, path=path, line=line, fix="Save it as UTF-8") from None

@@ -18,7 +18,8 @@ from salesllm.sheets import read_sheet, write_sheet
 from salesllm.training.pairs import bare
 
 Choice = Literal["accept", "edit", "reject"]
-COLUMNS = ("id", "decision", "chosen", "comment")
+_REQUIRED = ("id", "decision", "chosen")
+COLUMNS = (*_REQUIRED, "comment")
 _TO_READ = ("language", "context", "rejected", "reason_chosen", "reason_rejected")
 _KIND = "decision"
 
@@ -137,6 +138,8 @@ def context(pair: Pair, tail: int | None = None) -> str:
 def import_sheet(path: Path, pairs: Sequence[Pair], decisions: Decisions) -> int:
     """Takes over the decisions of a sheet and returns how many there were; blank ones stay open.
 
+    Without a column `comment`, the comments there are stay.
+
     Raises:
         InputError: Names line and field of the first bad row, and the lines of the others. No
             decision has been taken over then.
@@ -145,13 +148,13 @@ def import_sheet(path: Path, pairs: Sequence[Pair], decisions: Decisions) -> int
     read: dict[str, Decision] = {}
     lines: dict[str, int] = {}
     errors: list[InputError] = []
-    for line, row in read_sheet(path, COLUMNS):
+    for line, row in read_sheet(path, _REQUIRED):
         try:
             if row["id"] in lines:
                 problem = f"{row['id']!r} is already on line {lines[row['id']]}"
                 raise InputError(problem, field="id", fix="Keep one of the rows")
             lines[row["id"]] = line
-            if decision := _read_row(row, pair_of):
+            if decision := _read_row(row, pair_of, decisions):
                 read[row["id"]] = decision
         except InputError as error:
             errors.append(error.at(path, line))
@@ -165,7 +168,9 @@ def import_sheet(path: Path, pairs: Sequence[Pair], decisions: Decisions) -> int
     return len(read)
 
 
-def _read_row(row: dict[str, str], pair_of: dict[str, Pair]) -> Decision | None:
+def _read_row(
+    row: dict[str, str], pair_of: dict[str, Pair], decisions: Decisions
+) -> Decision | None:
     if row["id"] not in pair_of:
         problem, fix = (
             f"there is no pair {row['id']!r}",
@@ -175,8 +180,11 @@ def _read_row(row: dict[str, str], pair_of: dict[str, Pair]) -> Decision | None:
     choice = row["decision"].casefold()
     if not choice:
         return None
+    pair = pair_of[row["id"]]
+    before = decisions.get(pair)
+    comment = row.get("comment", before.comment if before else "")
     for known in get_args(Choice):
         if choice == known:
-            return decided(pair_of[row["id"]], known, row["chosen"], row["comment"])
+            return decided(pair, known, row["chosen"], comment)
     fix = f"Write {', '.join(get_args(Choice))}, or nothing"
     raise InputError(f"unknown decision {row['decision']!r}", field="decision", fix=fix)

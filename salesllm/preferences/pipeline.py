@@ -12,6 +12,7 @@ from rich.console import Console
 from salesllm.chat.providers import check_chat, open_chat
 from salesllm.dialogue import Speaker
 from salesllm.errors import InputError
+from salesllm.files import refuse_existing
 from salesllm.preferences import augment, export, judge, pair, rollout
 from salesllm.preferences.decisions import Decisions, export_sheet, import_sheet
 from salesllm.preferences.pairs import read_pairs
@@ -102,7 +103,13 @@ class Pipeline:
 
         Returns:
             True: there is nothing in it that may fail for a while.
+
+        Raises:
+            InputError: The sheet to write exists and is not the one taken over, an earlier stage
+                has to be run first, or a row cannot be taken over.
         """
+        if exported and not (imported and exported.resolve() == imported.resolve()):
+            refuse_existing(exported, "export_csv")
         for machine in self._before("review"):
             self._require(machine, "review")
         pairs = read_pairs(self.records.final)
@@ -146,8 +153,8 @@ class Pipeline:
             How many pieces of its work failed.
         """
         machine, records = _MACHINES[name], self.records
-        before = records.summary(name)
-        again = name == "rollout" or self.recipe.overwrite or not before or before["failed"]
+        before = records.summary(name) or {}
+        again = name == "rollout" or self.recipe.overwrite or before.get("failed") != 0
         if not again and not self._stale(name):
             self._say(f"{name}: done before")
             return 0

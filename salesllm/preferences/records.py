@@ -9,6 +9,7 @@ from typing import Any
 from salesllm.benchmark.recipe import scenarios_of
 from salesllm.chat.base import Chat
 from salesllm.chat.providers import open_chat
+from salesllm.errors import InputError
 from salesllm.files import read_json, sha256, write_json
 from salesllm.journal import changes
 from salesllm.preferences.recipe import RolloutRecipe
@@ -43,8 +44,13 @@ class Records:
         return self.augmented if self.recipe.writer else self.pairs
 
     def summary(self, stage: str) -> dict[str, Any] | None:
-        path = self.folder / f"{stage}.summary.json"
-        return dict(read_json(path)) if path.exists() else None
+        """What `save` wrote; None where it did not, or what it wrote is damaged."""
+        try:
+            found = read_json(self.folder / f"{stage}.summary.json")
+        except InputError:
+            return None
+        whole = isinstance(found, dict) and {"settings", "source_sha256"} <= found.keys()
+        return found if whole else None
 
     def save(
         self, stage: str, settings: dict[str, Any], source: Path | None, **figures: Any

@@ -60,6 +60,14 @@ def test_columns_and_speakers_have_other_names(tmp_path: Path) -> None:
     assert layout.ignored(path) == ["when"]
 
 
+def test_every_cell_may_be_quoted(tmp_path: Path) -> None:
+    header = ";".join(f'"{name}"' for name in HEADER.strip().split(","))
+    path = table(tmp_path, f"{header}\na;customer;hi;en;s;l;\na;salesperson;yo;en;s;l;\n")
+    dialogues, rejected = read(path)
+    assert [d.id for d in dialogues] == ["a"]
+    assert not rejected
+
+
 @pytest.mark.parametrize(
     ("rows", "line", "name", "field", "reason"),
     [
@@ -90,6 +98,7 @@ def test_what_is_no_dialogue_is_rejected(
     ("text", "said"),
     [
         ("", "the file is empty"),
+        (",,,\n", "no column 'dialogue_id'"),
         ("a,b\n1,2\n", "line|no column 'dialogue_id'"),
         (HEADER.replace("context", "text"), "more than one column 'text'"),
         (HEADER + 'a,customer,"hi\n', "log.csv:2: not CSV: unexpected end of data"),

@@ -89,6 +89,21 @@ def test_stages_alone_and_in_their_order_only(values: dict[str, Any], tmp_path: 
         pipeline(values).run("review")
 
 
+@pytest.mark.parametrize("damaged", ["", "[]", "{}", '{"settings": {}}'])
+def test_a_stage_with_a_damaged_summary_is_not_done(
+    damaged: str, values: dict[str, Any], tmp_path: Path, loopback: Loopback
+) -> None:
+    assert pipeline(values).run()
+    summary = tmp_path / "out" / "augment.summary.json"
+    summary.write_text(damaged, encoding="utf-8")
+    with pytest.raises(InputError, match=r"it has not been run. Run --stage augment first"):
+        pipeline(values).run("export")
+    loopback.requests.clear()
+    assert pipeline(values).run()
+    assert not loopback.requests  # its journal holds
+    assert read_json(summary)["stage"] == "augment"
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

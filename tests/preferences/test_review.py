@@ -220,6 +220,18 @@ def test_there_and_back_by_spreadsheet(tmp_path: Path, decisions: Decisions) -> 
     assert (tmp_path / "decisions.jsonl").read_bytes() == before
 
 
+def test_a_sheet_without_comments_leaves_those_there_are(
+    tmp_path: Path, decisions: Decisions
+) -> None:
+    decisions.put(PAIRS[0], Decision("accept", PAIRS[0].chosen, "natural"))
+    path = tmp_path / "pairs.csv"
+    rows = [f'{pair.id};reject;"{pair.chosen}"' for pair in PAIRS[:2]]
+    path.write_text("\n".join(["ID;Decision;Chosen", *rows]), encoding="utf-8")
+    assert import_sheet(path, PAIRS, decisions) == 2
+    assert decisions.get(PAIRS[0]) == Decision("reject", PAIRS[0].chosen, "natural")
+    assert decisions.get(PAIRS[1]) == Decision("reject", PAIRS[1].chosen)
+
+
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
@@ -264,7 +276,13 @@ def test_the_script_reviews_by_spreadsheet_and_says_what_comes_next(
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         count = len(list(csv.reader(file))) - 1
     edit_sheet(sheet, decision=dict.fromkeys(range(count), "accept"))
-    taken = call("--import_csv", str(sheet))
+    filled = sheet.read_bytes()
+    again = call("--export_csv", str(sheet))
+    assert f"{sheet}: field `export_csv`: the file exists" in again.stderr
+    staged = call("--stage", "export", "--import_csv", str(sheet))
+    assert "field `stage`: a sheet is written and read by a command without" in staged.stderr
+    assert sheet.read_bytes() == filled
+    taken = call("--import_csv", str(sheet), "--export_csv", str(sheet))
     assert f"{count} decisions taken over" in taken.stdout
     assert "Next: --stage export" in taken.stdout
     assert f"train.jsonl: {count} pairs" in call().stdout

@@ -101,6 +101,45 @@ def test_the_script_with_annotators(tmp_path: Path) -> None:
     assert "field `schema`: outcomes give binary labels" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("sheet", "said"),
+    [
+        ("", "votes.csv: the file is empty"),
+        ("dialogue_id,annotator,label\nen-0,ann,\n",
+         "it has no label for any dialogue in en. Fill the column in"),
+        ("dialogue_id;annotator;label\nen-0;ann;A\nen-0;bo;B\n",
+         "no dialogue has a label that most gave: 1 tied. Have one more annotator label them"),
+    ],
+)  # fmt: skip
+def test_votes_that_come_to_nothing(sheet: str, said: str, tmp_path: Path) -> None:
+    write_dialogues(tmp_path / "d.jsonl", dialogues(4))
+    (tmp_path / "votes.csv").write_text(sheet, encoding="utf-8")
+    done = call(tmp_path, "--schema", "saleintent", "--votes", tmp_path / "votes.csv")
+    assert done.returncode == 2, done.stderr
+    assert f"{said}." in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.jsonl", "votes.csv"]
+
+
+@pytest.mark.parametrize("name", ["out.votes.csv", "out.summary.json"])
+def test_what_people_did_is_not_written_over(name: str, tmp_path: Path) -> None:
+    write_dialogues(tmp_path / "d.jsonl", dialogues(4, languages=["en"]))
+    (tmp_path / name).write_text("dialogue_id,annotator,label\nen-0,ann,A\n", encoding="utf-8")
+    done = call(tmp_path, "--schema", "saleintent", "--votes", tmp_path / name)
+    assert done.returncode == 2
+    assert f"{name}: field `output`: the file exists" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.jsonl", name]
+
+
+def test_no_labels_without_their_summary(tmp_path: Path) -> None:
+    write_dialogues(tmp_path / "d.jsonl", dialogues(2, languages=["en"]))
+    (tmp_path / "votes.csv").write_text("dialogue_id,annotator,label\nen-0,ann,buy\n")
+    output = tmp_path / f"{'n' * 234}.jsonl"  # the summary's name is too long to be written
+    done = call(tmp_path, "--votes", tmp_path / "votes.csv", "--output", output)
+    assert done.returncode != 0
+    assert "File name too long" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.jsonl", "votes.csv"]
+
+
 def annotator(body: dict[str, Any]) -> str:
     """Answers by the dialogue's last line and who is asked; one kind of ending nobody reads."""
     last = body["messages"][0]["content"].split("\n</conversation>")[0].splitlines()[-1]
@@ -146,7 +185,8 @@ def test_llms_label_killed_and_resumed(tmp_path: Path, loopback: Loopback) -> No
     assert set(summary["agreement"]["annotators"]) == {"one", "one#2", "two", "two#2"}
     sheet = read_votes(tmp_path / "out.votes.csv", [r.id for r in records], ["buy", "not"])
     assert {len(given) for given in sheet.values()} == {4}
-    (tmp_path / "out.jsonl").unlink()
+    for name in ("out.jsonl", "out.summary.json", "out.votes.csv"):
+        (tmp_path / name).unlink()
     other = call(tmp_path, *options, "--temperature", 0.9)
     assert "`recipe.temperature` was 0.7 and is 0.9. Choose another --output" in other.stderr
 
@@ -166,6 +206,17 @@ def test_failed_labels_write_nothing_unless_told_to(tmp_path: Path, loopback: Lo
     assert not (tmp_path / "out.jsonl").exists()
     assert call(tmp_path, *options, "--leave_out_failed").returncode == 0
     assert 0 < len(read_labelled(tmp_path / "out.jsonl")) < 8
+
+
+def test_labellers_that_give_nothing(tmp_path: Path, loopback: Loopback) -> None:
+    write_dialogues(tmp_path / "d.jsonl", dialogues(2, languages=["en"]))
+    spec = {"provider": "endpoint", "base_url": loopback.url, "model": "m"}
+    (tmp_path / "labels.yaml").write_text(yaml.safe_dump({"labellers": [spec]}), encoding="utf-8")
+    loopback.reply = lambda body: "Who knows?"
+    done = call(tmp_path, "--labeller", tmp_path / "labels.yaml")
+    assert done.returncode == 2
+    assert "out.journal.jsonl: field `label`: the labellers gave no label that" in done.stderr
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.mark.parametrize(
