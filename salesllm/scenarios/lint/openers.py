@@ -28,7 +28,19 @@ _COMMON = 3
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _SLOT = re.compile(r"\{[^}]*\}")
 _POINTS_EN = {"the", "this", "that", "these", "those", "your"}
-_WANTS_EN = set("for about want need buy get sell have stock after order".split())
+_WANTS_EN = {
+    "for",
+    "about",
+    "want",
+    "need",
+    "buy",
+    "get",
+    "sell",
+    "have",
+    "stock",
+    "after",
+    "order",
+}
 _SELLS_EN = {"sell", "stock", "buy"}
 _OTHERS_EN = {"my", "our", "his", "her", "their", "in", "on", "with", "to", "of", "and", "or", "i"}
 _POINTS_ZH = re.compile(
