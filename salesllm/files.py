@@ -31,9 +31,11 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yields (1-based line number, text) for every non-blank line.
 
     Raises:
-        InputError: The file is missing, empty or not UTF-8.
+        InputError: The file is missing, a folder, empty or not UTF-8.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError("a folder, not a file", path=path, fix="Name a file in it")
     if not path.is_file():
         raise InputError("no such file", path=path, fix="Check the path")
     empty = True

@@ -17,7 +17,7 @@ from salesllm.files import read_json, write_jsonl, write_text
 from salesllm.scenario import Difficulty, Domain, Scenario
 from salesllm.scenarios.authors import load_scenarios
 from salesllm.scenarios.lint import Finding, lint
-from salesllm.scenarios.lint.fields import BANDS
+from salesllm.scenarios.lint.fields import BANDS, PLACEHOLDER
 from salesllm.scenarios.lint.openers import stranger
 from salesllm.scenarios.space import draw_space
 
@@ -250,3 +250,27 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
     assert run(tmp_path / "none.jsonl") == 2
     assert "no such file" in capsys.readouterr().err
+    assert run(tmp_path) == 2
+    assert "a folder, not a file" in capsys.readouterr().err
+
+
+def test_the_command_refuses_a_language_for_what_says_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_jsonl(tmp_path / "rows.jsonl", [plain(n, "zh") for n in range(3)])
+    assert run(tmp_path / "rows.jsonl", "--language", "en") == 2
+    assert "say their language themselves" in capsys.readouterr().err
+    assert run(ROWS, "--language", "en") == 1
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_one_list_is_one_error(tmp_path: Path, indent: int | None) -> None:
+    path = tmp_path / "rows.json"
+    write_text(path, json.dumps([plain(0), plain(1)], indent=indent))
+    with pytest.raises(InputError, match="one JSON object a line"):
+        lint(path)
+
+
+@pytest.mark.parametrize("piece", ["{{", "{{ a ", "{%", "[", "【", "<a", '"', " "])
+def test_a_long_run_of_openings_takes_no_longer_than_its_length(piece: str) -> None:
+    assert not PLACEHOLDER.search(piece * 100_000)

@@ -65,14 +65,17 @@ def lint(path: str | Path, language: Language | None = None) -> Report:
 
     Args:
         language: Of the run that released rows are meant for; by default each row's own, which is
-            often wrong. Our scenarios say theirs.
+            often wrong. Only for these: our scenarios say theirs.
 
     Raises:
-        InputError: The file is missing, empty or not UTF-8.
+        InputError: The file is missing, empty, not UTF-8 or one JSON list, or `language` is given
+            for scenarios of ours.
     """
     rows: list[Row] = []
     findings: list[Finding] = []
+    ends = ""
     for number, text in read_lines(path):
+        ends = (ends or text.lstrip())[:1] + text.rstrip()[-1:]
         try:
             row = read_row(number, json_object(text), language)
         except InputError as error:
@@ -81,6 +84,11 @@ def lint(path: str | Path, language: Language | None = None) -> Report:
         rows.append(row)
         for rule in _RULES:
             findings += rule(row)
+    if ends == "[]":
+        raise InputError("one JSON list", path=path, fix="Write one JSON object a line, no list")
+    if language is not None and rows and not any(row.authors for row in rows):
+        problem = "these scenarios say their language themselves"
+        raise InputError(problem, path=path, field="language", fix="Leave out --language")
     findings += _duplicate_ids(rows)
     findings += _near_duplicates(rows)
     return Report(len(rows), sorted(findings, key=lambda finding: finding.line))

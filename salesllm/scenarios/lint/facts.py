@@ -20,10 +20,17 @@ _AMOUNT = _any(
     rf"([$¥£€])?\s?({_NUMBER})\s?(万|亿|million\b|thousand\b|k\b)?[\s-]?(%|[a-z]+|[\u4e00-\u9fff])?"
 )
 
-_PRICE_LABEL = _any(
-    r"(?:sale |selling |unit |current )?price",
-    r"(?:产品|商品)?(?:价格|售价|单价|定价|现价)",
-)
+_ONE_PROPERTY = {
+    "price": _any(
+        r"(?:sale |selling |unit |current )?price",
+        r"(?:产品|商品)?(?:价格|售价|单价|定价|现价)",
+    ),
+    "interest rate": _any(r"(?:annual )?(?:interest )?rate", "(?:年化?)?利率"),
+    "term": _any(r"(?:fixed )?(?:term|tenor)", "期限|存期"),
+    "weight": _any(r"(?:item |product )?weight", "(?:产品|商品)?重量"),
+    "capacity": _any(r"(?:item |product )?capacity", "(?:产品|商品)?(?:容量|容积)"),
+}
+_NEGATIVE_RATE = _any(r"(?:\brates?|\bapr|\bapy|利率)(?: of| is|为|是)?[:：]? ?[-−]\d[\d.]*\s?%")
 _LOW = _any(r"\bmin(?:imum|\.)?\b", "最低|最少|起(?:购|存|投|售)")
 _HIGH = _any(r"\bmax(?:imum|\.)?\b", "最高|最多|上限")
 
@@ -124,8 +131,8 @@ def contradictory_facts(row: Row) -> Iterator[Finding]:
     ]
     every = "\n".join(clauses)
     problems = (
-        _prices(facts), _bounds(facts, clauses), _risk(every), _fees(lines, clauses),
-        _opposites(every),
+        _disagree(facts), _bounds(facts, clauses), _risk(every), _fees(lines, clauses),
+        _opposites(every), _negative(every),
     )  # fmt: skip
     for problem in filter(None, problems):
         yield row.found("contradictory-facts", field, problem, "Keep the one that is true")
@@ -142,13 +149,22 @@ def amounts(text: str) -> list[tuple[float, str]]:
     ]
 
 
-def _prices(facts: list[tuple[str, str]]) -> str | None:
-    """Prices that have no figure in common."""
-    known = [text for label, text in facts if _PRICE_LABEL.fullmatch(label.strip())]
-    for one, other in pairwise(text for text in known if amounts(text)):
-        if not {value for value, _ in amounts(one)} & {value for value, _ in amounts(other)}:
-            return f"the price is {one!r} and {other!r}"
+def _disagree(facts: list[tuple[str, str]]) -> str | None:
+    """Two labels of one property, in one unit, whose texts have no figure in common."""
+    for name, labels in _ONE_PROPERTY.items():
+        known = [text for label, text in facts if labels.fullmatch(label.strip())]
+        for one, other in pairwise(text for text in known if amounts(text)):
+            (values, units), (others, other_units) = (
+                map(set, zip(*amounts(text), strict=True)) for text in (one, other)
+            )
+            if not values & others and (name == "price" or units == other_units):
+                return f"the {name} is {one!r} and {other!r}"
     return None
+
+
+def _negative(text: str) -> str | None:
+    found = _NEGATIVE_RATE.search(text)
+    return f"the rate is negative: {found[0]!r}" if found else None
 
 
 def _bounds(facts: list[tuple[str, str]], clauses: list[str]) -> str | None:

@@ -21,34 +21,27 @@ BANDS: dict[Difficulty, tuple[float, float]] = {
 }
 """Propensities that go with a difficulty: Table 1 and the released prompts' ranges, with room."""
 
-_NOTHING = {
-    "",
-    "none",
-    "null",
-    "nan",
-    "n/a",
-    "na",
-    "undefined",
-    "-",
-    "--",
-    "无",
-    "暂无",
-    "未知",
-    "空",
-}
+_NOTHING = {"", "none", "null", "nan", "na", "undefined", "unknown", "无", "暂无", "未知", "空"}
 
 _HTML = "a|b|br|div|em|font|h[1-6]|hr|i|img|li|ol|p|pre|small|span|strong|sub|sup|table|td|tr|u|ul"
+_SLOT_ZH = (
+    r"[\[【](?:[^\]】\n]{0,6}(?:名称|姓名|价格|金额|日期|城市)"
+    r"|品牌|型号|产品|商品|公司|客户|数量|地址|电话)[\]】]"
+)
 _THING = r"name|price|brand|company|amount|number|date|city|product|customer|seller|address|phone"
 PLACEHOLDER = re.compile(
-    r"\{\{.*?\}\}|\{%.*?%\}|\$?\{[A-Za-z_\u4e00-\u9fff][\w. ]*\}"
+    r"\{\{[^{}\n]{0,80}\}\}|\{%[^%\n]{0,80}%\}|\$?\{[A-Za-z_\u4e00-\u9fff][\w. ]*\}"
     rf"|<(?!/|(?i:(?:{_HTML})\b))[A-Za-z_\u4e00-\u9fff][\w -]{{0,30}}>"
     r"|\[(?:[Xx]+|_+|\.{3}|(?i:(?:insert|enter|your|fill in|todo)\b[^\]\n]{0,40}"
     rf"|(?:[\w' ]{{0,20}}\b)?(?:name|here|placeholder)|{_THING}))\]"
     r"|[\[【](?:请?(?:插入|填写|填入|输入|补充)[^\]】\n]{0,20}|待填|待补)[\]】]"
-    r"|(?<=[^\s。；])[\[【][^\]】\n]{0,6}(?:名称|姓名|价格|金额|日期|城市)[\]】]"
+    rf"|(?<=[^\s。；]){_SLOT_ZH}|{_SLOT_ZH}(?m: ?(?=$|[的，。、！？]))"  # else it is a heading
+    r"|(?m:(?:(?<=[:：])|^) ?[\"“]?(?:待定|待补充|(?i:to be (?:determined|confirmed)))"
+    r"(?:[\"”]|[。.,]?$))"
     r"|(?<![A-Za-z0-9])XX+(?![A-Za-z0-9]|[- ](?i:large|small|long|wide|[sl]\b))"
     r"|(?<=[\u4e00-\u9fff])x{2,}|(?<![A-Za-z0-9])x{2,}(?=[\u4e00-\u9fff])"
-    r"|\b(?:TODO|TBD|FIXME)\b|(?i:lorem ipsum)|某某|(?<!_)_{3,}|(?<![\d%])%[sd]\b"
+    r"|(?<![A-Za-z0-9_])(?:TODO|TBD|FIXME)(?![A-Za-z0-9_])|(?i:lorem ipsum)|某某"
+    r"|(?<!_)_{3,}|(?<![\d%])%[sd]\b"
 )
 
 
@@ -78,7 +71,8 @@ def missing_customer_block(row: Row) -> Iterator[Finding]:
 
 def blank_attribute(row: Row) -> Iterator[Finding]:
     """An attribute or a fact without a text. A fact may be `none`: there are no spare filters."""
-    nothing = [field for field, text in row.attributes.items() if text.strip().lower() in _NOTHING]
+    said = {field: re.sub(r"[\W_]+", "", text) for field, text in row.attributes.items()}
+    nothing = [field for field, text in said.items() if text.lower() in _NOTHING]
     facts = row.product.facts.items()
     nothing += [f"product.facts.{label}" for label, text in facts if not text.strip()]
     for field in nothing:

@@ -19,6 +19,7 @@ from salesllm.dialogue import Language
 from salesllm.scenario import Domain, Product
 from salesllm.scenarios.lint.language import language_of
 from salesllm.scenarios.lint.rows import Finding, Row
+from salesllm.scenarios.lint.vocabulary import words as vocabulary
 
 _DOMAINS: tuple[Domain, ...] = ("consumer", "financial")
 _COMMON = 3
@@ -40,10 +41,15 @@ _WANTS_EN = {
     "after",
     "order",
 }
+_SELLS_EN = {"sell", "stock", "buy"}
 _OTHERS_EN = {"my", "our", "his", "her", "their", "in", "on", "with", "to", "of", "and", "or", "i"}
 _POINTS_ZH = re.compile(
     r"[这那](?:款|个|台|套|种|份|只|件|把|张|本|双|瓶|盒|条|支|辆|块|部|副|架|口|袋|项|期)?"
+    r"|(?:买|找|来|求购)[一]?[个只台款辆张套双件把袋包盒]"
     r"|你们?家?的?(?=[^，。？！]{0,2}[\u4e00-\u9fff])|想(?:买|要|看|问|了解|咨询)[一下个台款些点]*|看[到中上]|了解|咨询|有没有|有卖"
+)
+_ASKED_ZH = re.compile(
+    r"([\u4e00-\u9fff]{2,12}?)(?:现在|还|都){0,2}(?:有货|有吗|有没有|有卖|怎么卖|卖吗|多少钱|什么价)"
 )
 
 
@@ -103,7 +109,11 @@ def stranger(opener: str, product: Product, language: Language) -> str | None:
         return None
     facts = [f"{label} {text}" for label, text in product.facts.items()]
     texts = [product.name, product.category, *facts, *product.selling_points]
-    related = " ".join([*texts, *(kind.said for kind in kinds)]).lower()
+    sold = {_plain(product.category), *(kind.category for kind in kinds)}
+    known_by = [
+        word for word, where in vocabulary(language).items() if sold & set(map(_plain, where))
+    ]
+    related = " ".join([*texts, *(kind.said for kind in kinds), *known_by]).lower()
     nouns = [kind.noun for kind in _kinds(language) if _mentions(kind.noun, opener, language)]
     if nouns:
         return None if any(noun in related for noun in nouns) else max(nouns, key=len)
@@ -147,8 +157,14 @@ def _plain(category: str) -> str:
 def _shares_a_word(opener: str, name: str, language: Language) -> bool:
     """Whether an opener has a word of a name that the catalogue does not know."""
     if language == "zh":
-        return bool(_bigrams(opener) & _bigrams(name)) or name.rstrip("）) ")[-1:] in opener
+        return bool(_bigrams(opener) & _bigrams(name)) or _last(name) in opener
     return any(len(word) > 3 for word in set(_tokens(opener)) & set(_tokens(name)))
+
+
+def _last(name: str) -> str:
+    """The character that says what a Chinese name is of; `款` and `单` are in any opener."""
+    last = name.rstrip("）) ")[-1:]
+    return "\0" if last in ("款", "单") else last
 
 
 @cache
@@ -215,6 +231,7 @@ def _things() -> dict[Language, set[str]]:
             if len(names) <= _COMMON and thing not in general[language] and len(thing) > 1
             if language == "en" or _bigrams(thing)
         }
+        | set(vocabulary(language))
         for language, things in where.items()
     }
 
@@ -232,9 +249,14 @@ def _things_en(opener: str) -> set[str]:
             wanted = (
                 words[back] in ("a", "an", "some", "any") and words[max(0, back - 1)] in _WANTS_EN
             )
-            if words[back] in _POINTS_EN or wanted:
+            offered = words[back] in _SELLS_EN or words[back - 1 : back + 1] == ["you", "have"]
+            if words[back] in _POINTS_EN or wanted or offered:
                 before = words[back - 1] if back else ""
-                if before not in _OTHERS_EN - {"and", "or", "with", "of", "on"} or wanted:
+                if (
+                    before not in _OTHERS_EN - {"and", "or", "with", "of", "on"}
+                    or wanted
+                    or offered
+                ):
                     found.add(word)
                 break
     return found
@@ -251,7 +273,13 @@ def _things_zh(opener: str) -> set[str]:
             if thing:
                 found.add(thing)
                 break
-    return found
+    for asked in _ASKED_ZH.findall(opener.lower()):
+        found.update([next(filter(things.__contains__, _endings(asked)), "")])
+    return found - {""}
+
+
+def _endings(text: str) -> list[str]:
+    return [text[start:] for start in range(len(text) - 1)]
 
 
 def _head(noun: str) -> str:
