@@ -132,7 +132,7 @@ def draw_product(
         line=rng.choice(category.lines) if category.lines else None,
         facts=tuple(facts),
         points=tuple(rng.sample(seed.points, min(POINTS, len(seed.points)))),
-        channel=rng.choice(category.channels),
+        channel=rng.choice([c for c in category.channels if c.suits(frozenset({market}))]),
         terms=terms,
         price=price,
     )
