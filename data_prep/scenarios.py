@@ -14,7 +14,6 @@ With an LLM, the same command continues what was stopped; `--dry_run true` only 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -25,6 +24,7 @@ from salesllm.files import claim_folder, sha256, write_json, write_jsonl
 from salesllm.generation.llm import PROMPTS, SpaceWriter, estimate_space, write_space
 from salesllm.generation.recipe import (
     RECIPES,
+    EvaluationRecipe,
     SpaceRecipe,
     TranslationRecipe,
     WriterRecipe,
@@ -36,7 +36,7 @@ from salesllm.progress import progress
 from salesllm.prompts import prompt_versions
 from salesllm.provenance import provenance
 from salesllm.recipe import load_one_of
-from salesllm.scenario import write_scenarios
+from salesllm.scenario import Scenario, write_scenarios
 from salesllm.scenarios.evaluation import evaluation_set, render, subset
 from salesllm.scenarios.space import Space, draw_space, table
 
@@ -117,6 +117,8 @@ def translate(recipe: TranslationRecipe, console: Console) -> None:
 def save(recipe: SpaceRecipe | WrittenSpaceRecipe, space: Space) -> dict[str, Any]:
     """Writes every file but the summary, which it returns."""
     folder, language = recipe.output_dir, recipe.language
+    wanted = recipe.evaluation if isinstance(recipe, SpaceRecipe) else None
+    sets = evaluation_files(space, wanted, recipe.seed) if wanted else {}
     written = isinstance(recipe, WriterRecipe)
     prompts_dir = recipe.prompts_dir if written else None
     files = {
@@ -127,12 +129,12 @@ def save(recipe: SpaceRecipe | WrittenSpaceRecipe, space: Space) -> dict[str, An
     for name, records in files.items():
         write_jsonl(folder / f"{name}.jsonl", (r.model_dump(mode="json") for r in records))
     write_jsonl(folder / "dropped.jsonl", (asdict(dropped) for dropped in space.dropped))
-    if isinstance(recipe, SpaceRecipe) and recipe.evaluation:
-        files |= write_evaluation(recipe, space)
+    for name, scenarios in sets.items():
+        write_scenarios(folder / f"{name}.jsonl", scenarios)
     names = ["customer_script", "salesperson_script", *(PROMPTS if written else ())]
     return {
         **table(space),
-        "sha256": {name: sha256(folder / f"{name}.jsonl") for name in files},
+        "sha256": {name: sha256(folder / f"{name}.jsonl") for name in (*files, *sets)},
         **provenance(
             recipe=recipe.model_dump(mode="json"),
             prompts=prompt_versions(names, [language], prompts_dir),
@@ -141,18 +143,18 @@ def save(recipe: SpaceRecipe | WrittenSpaceRecipe, space: Space) -> dict[str, An
     }
 
 
-def write_evaluation(recipe: SpaceRecipe, space: Space) -> dict[str, Iterable[Any]]:
-    """Writes the evaluation set and its subsets, and returns their names."""
-    wanted = recipe.evaluation
-    assert wanted is not None
+def evaluation_files(
+    space: Space, wanted: EvaluationRecipe, seed: int
+) -> dict[str, list[Scenario]]:
+    """The evaluation set and its subsets, by the names of their files."""
     chosen = evaluation_set(
-        space.scenarios, wanted.zh, wanted.en, version=wanted.version, seed=recipe.seed
+        space.scenarios, wanted.zh, wanted.en, version=wanted.version, seed=seed
     )
-    write_scenarios(recipe.output_dir / f"{wanted.version}.jsonl", render(chosen))
-    for name, n in wanted.subsets.items():
-        part = subset(chosen, n, seed=recipe.seed)
-        write_scenarios(recipe.output_dir / f"{wanted.version}-{name}.jsonl", render(part))
-    return dict.fromkeys([wanted.version, *(f"{wanted.version}-{n}" for n in wanted.subsets)], ())
+    parts = {
+        f"{wanted.version}-{name}": subset(chosen, n, seed=seed)
+        for name, n in wanted.subsets.items()
+    }
+    return {name: render(part) for name, part in {wanted.version: chosen, **parts}.items()}
 
 
 def show(console: Console, summary: dict[str, Any]) -> None:

@@ -74,6 +74,18 @@ def test_scenarios_are_whole_and_english_is_parallel(tmp_path: Path) -> None:
         (["--threshold", "1.5"], "threshold"),
         (["--langauge", "en"], "Did you mean `language`"),
         (["--threshold", "0.01"], "near duplicates"),
+        (["--counts", "{}"], "field `counts`: {} is no counts"),
+        (["--counts", "foo"], "field `counts`: 'foo' is no counts"),
+        (["--counts", "{stocks: 1.5}"], "field `counts.stocks`: 1.5 is no number"),
+        (["--counts", "{stocks: true}"], "field `counts.stocks`: True is no number"),
+        (["--personas", "10000000"], "field `personas`"),
+        (["--evaluation.zh", "43"], "field `evaluation.zh`: 43 is more than the 42"),
+        (["--evaluation.en", "21"], "field `evaluation.en`: 21 is more than the 20"),
+        (["--evaluation.subsets.small", "7"], "field `evaluation.subsets.small`: 7 is not an even"),
+        (["--evaluation.subsets.small", "22"], "from 2 to 20"),
+        (["--evaluation.subsets", "{a/b: 2}"], "'a/b' is no name"),
+        (["--evaluation.version", "scenarios"], "field `evaluation.version`: 'scenarios' is no"),
+        (["--evaluation.version", "../v9"], "field `evaluation.version`: '../v9' is no"),
     ],
 )
 def test_mistakes_are_named(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -81,7 +93,7 @@ def test_mistakes_are_named(arguments: list[str], message: str, tmp_path: Path) 
     assert ran.returncode == 2, ran.stdout + ran.stderr
     assert message in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
-    assert not (tmp_path / "out/summary.json").exists()
+    assert not [*(tmp_path / "out").glob("*")]
 
 
 def test_a_finished_run_is_kept(tmp_path: Path) -> None:

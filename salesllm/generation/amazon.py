@@ -21,6 +21,8 @@ from salesllm.errors import InputError
 
 _FEATURES, _DETAILS, _LETTERS = 8, 12, 600
 """How much of an item is shown: a prompt has room for six of them."""
+_HIGHEST = 1e9
+"""No product costs more, in dollars."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def _details(value: Any) -> dict[str, str]:
 def _price(value: Any) -> str | None:
     """`12.99` and `"$12.99"` as `$12.99`; None without a figure."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"${value:,.2f}" if 0 < value < float("inf") else None
+        return f"${value:,.2f}" if 0 < value < _HIGHEST else None
     text = _text(value)
     if not any(c.isdecimal() for c in text):
         return None

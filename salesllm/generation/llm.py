@@ -21,7 +21,7 @@ from salesllm.generation.answers import ProductAnswer, read_attributes, read_pro
 from salesllm.generation.recipe import WrittenSpaceRecipe
 from salesllm.generation.writer import Task, Writer, estimate
 from salesllm.prompts import load_prompt, prompt_versions
-from salesllm.scenario import Attributes, DecisionFactor, Difficulty, Product
+from salesllm.scenario import Attributes, DecisionFactor, Product
 from salesllm.scenarios.attributes import draw_attributes
 from salesllm.scenarios.distinct import distinct
 from salesllm.scenarios.personas import PersonaDraft
@@ -196,7 +196,7 @@ def write_space(tasks: SpaceWriter, writer: Writer) -> Space:
     products = distinct(
         space, "product", len(tasks.slots), write_products,
         lambda product: draft_text(product, recipe.language),
-        threshold=recipe.threshold, most_rounds=rounds,
+        threshold=recipe.threshold, most_rounds=rounds, limit="redraws",
     )  # fmt: skip
     people = draw_personas(space, recipe.personas, recipe.language, recipe.seed, recipe.threshold)
     deals = scenario_slots(products, people, recipe.seed)
@@ -220,7 +220,7 @@ def write_space(tasks: SpaceWriter, writer: Writer) -> Space:
     scenarios = distinct(
         space, "scenario", len(deals), write_scenarios,
         lambda draft: customer_information(draft.scenario(recipe.language, scripts=False)),
-        threshold=recipe.threshold, most_rounds=rounds,
+        threshold=recipe.threshold, most_rounds=rounds, limit="redraws",
     )  # fmt: skip
     space.products, space.personas, space.scenarios = products, people, scenarios
     return space
@@ -240,13 +240,6 @@ def _product(slot: _Slot, record: Mapping[str, Any]) -> WrittenProduct:
     consumer = slot.category.domain == "consumer" and slot.target is None
     audience = slot.seed.audience if consumer else ()
     return WrittenProduct(slot.id, slot.category, slot.market, audience, product)
-
-
-def _scenario(
-    key: str, product: WrittenProduct, person: PersonaDraft, difficulty: Difficulty, record: Any
-) -> ScenarioDraft:
-    attributes = WrittenAttributes(Attributes.model_validate(record))
-    return ScenarioDraft(key, product, person, difficulty, attributes)
 
 
 def estimate_space(tasks: SpaceWriter) -> tuple[int, Usage]:

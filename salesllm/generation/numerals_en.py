@@ -54,6 +54,7 @@ _LOOSE: dict[str, tuple[tuple[float, ...], str]] = {
     **dict.fromkeys(("both", "twice", "couple", "pair", "double", "two"), ((2.0,), "")),
     **dict.fromkeys(("half", "halves"), ((0.5, 50.0), "")),
     **dict.fromkeys(("annual", "annually", "yearly"), ((1.0,), "year")),
+    **{f"{word[:-1]}ies": ((float(n),), "year") for word, n in _WORDS.items() if n >= 20},
     "triple": ((3.0,), ""),
     "dozen": ((12.0,), ""),
     "quarterly": ((1.0,), "quarter"),

@@ -22,7 +22,7 @@ _SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000
 _HAN = f"[{''.join([*_DIGITS, *_SCALES])}]"
 _UNITS = {
     "港元|港币": "HKD", "美元|美金": "USD", "英镑": "GBP", "欧元": "EUR", "新元|新币": "SGD",
-    "加元|加币": "CAD", "澳元|澳币": "AUD", "元|块钱|块": "CNY",
+    "加元|加币": "CAD", "澳元|澳币": "AUD", "元|块钱": "CNY",
     "%|个百分点|个点": "%", "年|周?岁": "year", "个?季度": "quarter", "个?月": "month",
     "周|个?星期|个?礼拜": "week", "天|日": "day", "个?小时|个?钟头": "hour", "分钟": "minute",
     "秒": "second", "公斤|千克|kg": "kg", "斤": "jin", "毫克|mg": "mg", "克|g(?![a-z])": "g",
@@ -52,7 +52,7 @@ _NUMBER = re.compile(
     rf"(?:\s?(?:{unit_pattern(_UNITS)}))?(?P<counted>[{_COUNTED}])?(?P<after>半(?!价|径)|期)?"
     # Decades, batteries, paper, silver, screens: English names them in other ways.
     r"(?P<named>(?=号电池|开|银|P|代))?"
-    r"|(?P<idle>[半双每全整])个?(?P<idle_unit>年|季度?|月|周|天|小时)?",
+    r"|(?P<clock>(?<=点)半)|(?P<idle>[半双每全整])个?(?P<idle_unit>年|季度?|月|周|天|小时)?",
     re.IGNORECASE,
 )
 
@@ -68,6 +68,8 @@ def chinese(text: str) -> Iterator[Quantity]:
             percent = part >= 100
             values = (share * 100 / part,) if percent else (share / part, share * 100 / part, share)
             yield Quantity(match[0], values, "%" if percent else "")
+        elif match["clock"]:
+            yield Quantity(match[0], (30.0,), loose=True)
         elif match["idle"]:
             value = {"半": 0.5, "双": 2.0}.get(match["idle"], 1.0)
             yield Quantity(match[0], (value,), _IDLE_UNITS.get(match["idle_unit"], ""), loose=True)

@@ -49,14 +49,16 @@ class Quantity:
 def disagreements(source: Sequence[Quantity], target: Sequence[Quantity]) -> list[str]:
     """What one of two texts has and the other has not, in words; nothing where they agree.
 
+    An amount of money is no bare number, unless the target names a currency elsewhere (¥5-10).
     Every number answers one of the other text: the firm ones first, those of one unit first. What
     the target merely says again is not new.
     """
+    names_money = any(t.unit in _MONEY for t in target)
     pairs = sorted(
         (s.loose + t.loose, s.unit != t.unit, i, j)
         for i, s in enumerate(source)
         for j, t in enumerate(target)
-        if s.agrees(t)
+        if s.agrees(t) and (t.unit or names_money or s.unit not in _MONEY)
     )
     answered: dict[int, int] = {}
     for *_, i, j in pairs:
@@ -88,6 +90,7 @@ _CURRENCIES = {
     "HK$": "HKD", "US$": "USD", "S$": "SGD", "C$": "CAD", "A$": "AUD", "$": "$", "¥": "CNY",
     "RMB": "CNY", "CNY": "CNY", "USD": "USD", "HKD": "HKD", "£": "GBP", "€": "EUR",
 }  # fmt: skip
+_MONEY = {*_CURRENCIES.values()}
 
 
 def unit_pattern(units: Mapping[str, str]) -> str:

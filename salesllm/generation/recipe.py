@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from salesllm.benchmark.recipe import SamplingRecipe, check_rater
 from salesllm.catalog.space import CONSUMER_COUNTS, FINANCIAL_COUNTS, PERSONAS
 from salesllm.chat.base import Usage
 from salesllm.chat.providers import PATIENCE, ChatSpec
-from salesllm.dialogue import Language, NonBlank
+from salesllm.dialogue import Language
 from salesllm.errors import FieldError
 from salesllm.generation.amazon import category_of
 from salesllm.recipe import Recipe
 from salesllm.scenario import Domain
+
+_TAKEN = ("products", "personas", "scenarios", "dropped", "summary")
+
+
+def _file_name(name: str) -> str:
+    """A word that names a file in the output folder, and none of the files that are there."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name in _TAKEN:
+        fix = f"Write letters, digits, _ and - only, and none of {', '.join(_TAKEN)}"
+        raise FieldError(f"{name!r} is no name for a set", fix=fix)
+    return name
+
+
+FileName = Annotated[str, AfterValidator(_file_name)]
 
 
 class EvaluationRecipe(Recipe):
@@ -29,10 +44,22 @@ class EvaluationRecipe(Recipe):
         subsets: Name to number of scenarios, half of them in each language.
     """
 
-    version: NonBlank
+    version: FileName
     zh: int = Field(default=1000, ge=1)
     en: int = Field(default=805, ge=0)
-    subsets: dict[str, int] = Field(default={})
+    subsets: dict[FileName, int] = Field(default={})
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.en > self.zh:
+            problem = f"{self.en} is more than the {self.zh} of zh"
+            raise FieldError(problem, field="en", fix="English ones are among the Chinese ones")
+        for name, n in self.subsets.items():
+            if n % 2 or not 2 <= n <= 2 * self.en:
+                problem = f"{n} is not an even number from 2 to {2 * self.en}"
+                fix = "Half of a subset is in each language"
+                raise FieldError(problem, field=f"subsets.{name}", fix=fix)
+        return self
 
 
 class _Space(Recipe):
@@ -42,7 +69,7 @@ class _Space(Recipe):
         language: Of everything that is written.
         counts: `paper` (Tables 8 and 9), or category to number of products; every product gets
             one scenario.
-        personas: Size of the pool of personas.
+        personas: Size of the pool of personas; far more would take hours to tell apart.
         threshold: Jaccard index of 3-shingles from which two texts are near duplicates.
     """
 
@@ -50,19 +77,25 @@ class _Space(Recipe):
     overwrite: bool = False
     language: Language
     counts: Literal["paper"] | dict[str, int] = "paper"
-    personas: int = Field(default=PERSONAS, ge=1)
+    personas: int = Field(default=PERSONAS, ge=1, le=200_000)
     threshold: float = Field(default=0.8, gt=0, le=1)
     seed: int = 0
 
-    @field_validator("counts")
+    @field_validator("counts", mode="before")
     @classmethod
-    def _known(cls, counts: Literal["paper"] | dict[str, int]) -> Literal["paper"] | dict[str, int]:
-        for name, count in counts.items() if isinstance(counts, dict) else ():
+    def _known(cls, counts: Any) -> Any:
+        if counts == "paper":
+            return counts
+        if not isinstance(counts, dict) or not counts:
+            fix = "Write paper, or category: number of products"
+            raise FieldError(f"{counts!r} is no counts of categories", fix=fix)
+        for name, count in counts.items():
             if name not in CONSUMER_COUNTS | FINANCIAL_COUNTS:
                 fix = f"Choose from {', '.join(CONSUMER_COUNTS | FINANCIAL_COUNTS)}"
-                raise FieldError("is no category", field=name, fix=fix)
-            if count < 1:
-                raise FieldError(f"is {count}", field=name, fix="Write 1 or more, or leave it out")
+                raise FieldError("is no category", field=str(name), fix=fix)
+            if type(count) is not int or count < 1:
+                fix = "Write 1 or more, or leave it out"
+                raise FieldError(f"{count!r} is no number of products", field=name, fix=fix)
         return counts
 
     def by_domain(self) -> Mapping[Domain, Mapping[str, int]]:
@@ -83,6 +116,14 @@ class SpaceRecipe(_Space):
 
     backend: Literal["grammar"] = "grammar"
     evaluation: EvaluationRecipe | None = None
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        scenarios = sum(sum(of_domain.values()) for of_domain in self.by_domain().values())
+        if self.evaluation and self.evaluation.zh > scenarios:
+            problem = f"{self.evaluation.zh} is more than the {scenarios} scenarios of counts"
+            raise FieldError(problem, field="evaluation.zh", fix="Ask for fewer, or raise counts")
+        return self
 
 
 class Price(Recipe):
@@ -117,6 +158,13 @@ class WriterRecipe(Recipe):
     seed: int = 0
     dry_run: bool = False
 
+    @field_validator("prompts_dir")
+    @classmethod
+    def _is_folder(cls, folder: Path | None) -> Path | None:
+        if folder is not None and not folder.is_dir():
+            raise FieldError(f"there is no folder {folder}", fix="Check the path")
+        return folder
+
     @model_validator(mode="after")
     def _writes(self) -> Self:
         check_rater(self.writer, "writer", "write")
@@ -150,12 +198,15 @@ class WrittenSpaceRecipe(_Space, WriterRecipe):
     @field_validator("amazon", mode="before")
     @classmethod
     def _by_category(cls, files: Any) -> Any:
-        named = {category_of(f): f for f in files} if isinstance(files, list) else files
-        for name in named if isinstance(named, dict) else ():
+        if isinstance(files, list):
+            if wrong := [f for f in files if not isinstance(f, str | Path)]:
+                raise FieldError(f"{wrong[0]!r} is no path", fix="Write a list of files")
+            files = {category_of(f): f for f in files}
+        for name in files if isinstance(files, dict) else ():
             if name not in CONSUMER_COUNTS:
                 fix = "Write category: file, with a category of the paper's Table 8"
                 raise FieldError("is no consumer category", field=str(name), fix=fix)
-        return named
+        return files
 
     @model_validator(mode="after")
     def _is_used(self) -> Self:
@@ -183,6 +234,15 @@ class TranslationRecipe(WriterRecipe):
     embedding_model: str | None = None
     similarity: float = Field(default=0.8, ge=-1, le=1)
     sampling: SamplingRecipe = SamplingRecipe(temperature=0.2, top_p=1.0, max_tokens=4096)
+
+    @field_validator("length_ratio")
+    @classmethod
+    def _is_range(cls, ratio: tuple[float, float]) -> tuple[float, float]:
+        least, most = ratio
+        if not (0 <= least < most and isfinite(most)):
+            fix = "Write the least, 0 or more, then the most"
+            raise FieldError(f"{[least, most]} is no range", fix=fix)
+        return ratio
 
 
 RECIPES: dict[str, type[Recipe]] = {

@@ -21,6 +21,8 @@ D = TypeVar("D", bound=Drawn)
 
 MOST_ROUNDS = 40
 """How often what was dropped is drawn anew before the space counts as exhausted."""
+_LUCK = 25
+"""How many more than in this round may be kept in any of those to come."""
 
 
 @dataclass(frozen=True)
@@ -67,22 +69,24 @@ def distinct(
     threshold: float,
     advance: Callable[[int], object] = lambda count: None,
     most_rounds: int = MOST_ROUNDS,
+    limit: str = "threshold",
 ) -> list[D]:
     """One draw for each of `count` slots, redrawn until no two of them are near duplicates.
 
     Args:
         draws: Takes the record of what was drawn and dropped.
         draw: Draws for these slots, in order; None where a draw came to nothing.
+        limit: The recipe's key that may be raised where there are too few.
 
     Raises:
-        InputError: There are not so many distinct ones.
+        InputError: There are not so many distinct ones, or rounds like the last cannot find them.
     """
     unlike = Deduplicator(threshold)
     kept: dict[int, D] = {}
     tried: list[D] = []
     pending = list(range(count))
     draws.drawn[what] = draws.unreadable[what] = 0
-    for _ in range(most_rounds):
+    for round_ in range(1, most_rounds + 1):
         drafts = draw(pending)
         found = [(slot, d) for slot, d in zip(pending, drafts, strict=True) if d is not None]
         draws.drawn[what] += len(pending)
@@ -97,13 +101,16 @@ def distinct(
                 draws.dropped.append(Dropped(what, of, similarity, texts[number]))
             else:
                 kept[slot] = draft
-        advance(len(found) - len(duplicates))
+        gained = len(found) - len(duplicates)
+        advance(gained)
         pending = [slot for slot in pending if slot not in kept]
         if not pending:
             return [kept[slot] for slot in range(count)]
+        if (most_rounds - round_) * (gained + _LUCK) < len(pending):
+            break
     raise InputError(
-        f"after {most_rounds} rounds {len(pending)} of {count} {what}s are still near duplicates"
+        f"after {round_} rounds {len(pending)} of {count} {what}s are still near duplicates"
         + (" or unreadable" if draws.unreadable[what] else ""),
-        field="threshold",
-        fix="Ask for fewer, or raise the threshold",
+        field=limit,
+        fix=f"Ask for fewer, or raise `{limit}`",
     )

@@ -50,7 +50,7 @@ def test_an_item() -> None:
     ("price", "expected"),
     [(None, None), ("None", None), ("", None), ("—", None), (0, None), (True, None),
      ("12.99", "$12.99"), ("from 14.99", "from 14.99"), ("$1,299.00", "$1,299.00"),
-     (1299, "$1,299.00")],
+     (1299, "$1,299.00"), (10**400, None), (1e300, None)],
 )  # fmt: skip
 def test_prices(price: Any, expected: str | None) -> None:
     item = parse_item(json.dumps(ROW | {"price": price}))

@@ -109,6 +109,11 @@ def test_english_numbers(text: str, expected: list[tuple[float, str]]) -> None:
         ("5号电池两节", "two AA batteries"),
         ("第二年会涨吗", "does it rise the year after"),
         ("说话直奔主题，一点不绕", "comes straight to the point"),
+        ("10点半开门", "opens at 10:30"),
+        ("十点半开门", "opens at half past ten"),
+        ("她二十多岁", "in her mid-twenties"),
+        ("3000到5000元", "¥3,000-5,000"),
+        ("切成20块", "cut into 20 pieces"),
     ],
 )
 def test_what_says_the_same_agrees(zh: str, en: str) -> None:
@@ -131,6 +136,9 @@ def test_what_says_the_same_agrees(zh: str, en: str) -> None:
         ("30天退，15天换", "returns in 15 days, exchange in 15 days", ["30天 is lost"]),
         ("二十次", "twelve times", ["二十次 is lost"]),
         ("1公斤", "1 g", ["1公斤 is lost", "1 g is new"]),
+        ("起存5万元", "From 50,000", ["5万元 is lost", "50,000 is new"]),
+        ("10点半", "10:15", ["15 is new"]),
+        ("二十多岁", "in her thirties", ["二十多岁 is lost"]),
     ],
 )
 def test_what_says_something_else_does_not(zh: str, en: str, problems: list[str]) -> None:

@@ -130,3 +130,14 @@ def test_only_chinese_is_translated(
 def test_an_answer_has_the_same_keys(answer: str, problem: str) -> None:
     with pytest.raises(OffFormat, match=problem):
         read_texts(answer, {"a": "甲", "b": "乙"})
+
+
+@pytest.mark.parametrize("ratio", [[2, 2], [7.5, 1], [-1, 3], [1, float("inf")], [float("nan"), 3]])
+def test_a_length_ratio_is_a_range(ratio: list[float]) -> None:
+    values = {
+        "backend": "translate", "output_dir": "out", "scenarios": "v1",
+        "writer": {"provider": "endpoint", "model": "m", "base_url": "http://localhost/v1"},
+    }  # fmt: skip
+    TranslationRecipe.model_validate(values)
+    with pytest.raises(ValueError, match="is no range"):
+        TranslationRecipe.model_validate(values | {"length_ratio": ratio})

@@ -170,6 +170,8 @@ def test_an_estimate_grows_with_the_text() -> None:
         ({"amazon": ["meta_Books.jsonl.gz"]}, "no product of it is asked for"),
         ({"evaluation": {"version": "v2"}}, "evaluation"),
         ({"counts": {"Pets": 3}}, "is no category"),
+        ({"amazon": [1]}, "1 is no path"),
+        ({"prompts_dir": "nowhere"}, "there is no folder nowhere"),
     ],
 )
 def test_mistakes_in_a_recipe_are_named(changes: dict[str, Any], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -11,8 +12,9 @@ from salesllm.catalog.space import markets, suits
 from salesllm.dedup import near_duplicates
 from salesllm.errors import InputError
 from salesllm.scenario import Domain
+from salesllm.scenarios.distinct import Draws, distinct
 from salesllm.scenarios.evaluation import evaluation_set, render, stratified, subset
-from salesllm.scenarios.personas import draw_persona
+from salesllm.scenarios.personas import PersonaDraft, draw_persona
 from salesllm.scenarios.products import fill_in, money, retail_price, round_amount
 from salesllm.scenarios.scripts import customer_information
 from salesllm.scenarios.space import Space, draw_space
@@ -84,6 +86,19 @@ def test_both_languages_say_the_same(space: Space) -> None:
 def test_an_exhausted_catalogue_is_an_error() -> None:
     with pytest.raises(InputError, match="near duplicates"):
         draw_space({"consumer": {"Books": 60}}, 10, language="en", seed=0, threshold=0.05)
+
+
+def test_hopeless_rounds_are_not_all_drawn() -> None:
+    asked: list[int] = []
+
+    def draw(pending: Sequence[int]) -> list[PersonaDraft]:
+        asked.append(len(pending))
+        return [person] * len(pending)
+
+    person = draw_persona("u1", "cn", Random(0))
+    with pytest.raises(InputError, match=r"after 1 rounds 1999 of 2000 .* raise `personas`"):
+        distinct(Draws(), "persona", 2000, draw, str, threshold=0.8, limit="personas")
+    assert asked == [2000]
 
 
 def test_an_evaluation_set_is_parallel_and_keeps_the_shares(space: Space) -> None:
