@@ -28,19 +28,8 @@ _COMMON = 3
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _SLOT = re.compile(r"\{[^}]*\}")
 _POINTS_EN = {"the", "this", "that", "these", "those", "your"}
-_WANTS_EN = {
-    "for",
-    "about",
-    "want",
-    "need",
-    "buy",
-    "get",
-    "sell",
-    "have",
-    "stock",
-    "after",
-    "order",
-}
+_WANTS_EN = {"for", "about", "want", "need", "buy", "get", "sell", "have", "stock", "after",
+             "order"}  # fmt: skip
 _SELLS_EN = {"sell", "stock", "buy"}
 _OTHERS_EN = {"my", "our", "his", "her", "their", "in", "on", "with", "to", "of", "and", "or", "i"}
 _POINTS_ZH = re.compile(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from salesllm.dialogue import Language
 
 _PET = "Pet_Supplies"
@@ -35,6 +37,7 @@ _WORDS: dict[str, tuple[str, str]] = {
 }
 
 
+@cache
 def words(language: Language) -> dict[str, set[str]]:
     """Every word, and the categories that may sell it."""
     found: dict[str, set[str]] = {}
