@@ -88,7 +88,7 @@ def test_the_script_writes_the_parts_once(tmp_path: Path) -> None:
     write_dialogues(tmp_path / "all.jsonl", MANY)
     bad = run(tmp_path, "--parts", "a=x")
     assert (bad.returncode, bad.stderr) == (
-        2, "error: field `parts`: 'a=x' is no part. Write NAME=SHARE.\n",
+        2, "error: field `parts`: a=x is no share. Write NAME=SHARE.\n",
     )  # fmt: skip
     for parts, said in (
         (["a=0.5"], "the shares sum to 0.5"),
