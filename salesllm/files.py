@@ -160,6 +160,11 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
+def jsonl(rows: Iterable[dict[str, Any]]) -> str:
+    """One object a line."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
     """Writes one object a line and returns how many there were."""
     count = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from salesllm.errors import InputError
-from salesllm.files import sha256, write_jsonl
+from salesllm.files import jsonl, sha256, write_text
 from salesllm.preferences.decisions import Decision, Decisions
 from salesllm.preferences.pairs import Pair, read_pairs
 from salesllm.preferences.records import Records
@@ -41,14 +41,14 @@ def run(records: Records) -> dict[str, Any]:
             problem = f"there is no pair to export ({counts['reject']} rejected)"
             fix = "Lower margin, raise low_likeness or candidates, or give more scenarios"
         raise InputError(problem, path=records.final, field="review", fix=fix)
-    _refuse_edited(records)
     parts = _split(records, kept)
-    for part, name in FILES.items():
-        path = records.folder / name
-        if part in parts:
-            write_jsonl(path, (_row(pair, decision) for pair, decision in parts[part]))
+    texts = {FILES[part]: jsonl(_row(*reviewed) for reviewed in parts[part]) for part in parts}
+    _refuse_edited(records, texts)
+    for name in FILES.values():
+        if name in texts:
+            write_text(records.folder / name, texts[name])
         else:
-            path.unlink(missing_ok=True)
+            (records.folder / name).unlink(missing_ok=True)
     return {
         "pairs": {part: len(rows) for part, rows in parts.items()},
         "scenarios": {part: len({p.scenario_id for p, _ in rows}) for part, rows in parts.items()},
@@ -57,12 +57,17 @@ def run(records: Records) -> dict[str, Any]:
     }
 
 
-def _refuse_edited(records: Records) -> None:
-    """An export may be made again, but not over what somebody has changed by hand."""
+def _refuse_edited(records: Records, texts: Mapping[str, str]) -> None:
+    """An export may be made again, but not over what somebody has changed by hand.
+
+    A file that already says what it is to say was written by an export that was cut off.
+    """
     written = (records.summary("export") or {}).get("files_sha256", {})
     for name in FILES.values():
         path: Path = records.folder / name
-        if path.exists() and not records.recipe.overwrite and sha256(path) != written.get(name):
+        if not path.exists() or records.recipe.overwrite or sha256(path) == written.get(name):
+            continue
+        if path.read_bytes() != texts.get(name, "").encode():
             fix = "Move it away, or pass --overwrite true"
             raise InputError("it has been edited since it was exported", path=path, fix=fix)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from loopback import Fault, Loopback
 from pairs_made import pipeline
 from voices import verdict, voices
@@ -210,6 +212,36 @@ def test_an_export_edited_by_hand_is_left_alone(values: dict[str, Any], tmp_path
     with pytest.raises(InputError, match=r"train.jsonl: it has been edited since it was exported"):
         pipeline(values, review="optional").run()
     assert path.read_bytes() == edited
+
+
+def test_an_export_killed_between_its_files_is_finished(
+    values: dict[str, Any], tmp_path: Path
+) -> None:
+    values |= {"review": "optional", "eval_share": 0.3}
+    pipeline(values).run()
+    names = ("train.jsonl", "eval.jsonl", "export.summary.json")
+    files = [tmp_path / "out" / name for name in names]
+    whole = [path.read_bytes() for path in files[:2]]
+    for path in files:
+        path.unlink()
+    config = tmp_path / "recipe.yaml"
+    config.write_text(yaml.safe_dump(values), encoding="utf-8")
+    code = """if True:
+        import os, runpy, signal, sys
+        from salesllm.preferences import export
+        write_text = export.write_text
+        def and_die(*arguments):
+            write_text(*arguments)
+            os.kill(os.getpid(), signal.SIGKILL)
+        export.write_text = and_die
+        runpy.run_path(sys.argv.pop(1), run_name="__main__")
+    """
+    script = str(Path(__file__).parents[2] / "data_prep" / "preferences.py")
+    killed = subprocess.run([sys.executable, "-c", code, script, "--config", str(config)])
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.exists() for path in files] == [True, False, False]
+    pipeline(values).run()
+    assert [path.read_bytes() for path in files[:2]] == whole
 
 
 def test_too_few_scenarios_for_two_parts(values: dict[str, Any], tmp_path: Path) -> None:
