@@ -12,7 +12,6 @@ from rich.console import Console
 
 from salesllm.chat.providers import open_chat
 from salesllm.dialogue import END_MARKER, Language, Turn
-from salesllm.files import digest
 from salesllm.journal import Cell, Done, Journal, fill
 from salesllm.preferences.pairs import Pair, Verdict, read_pairs, write_pairs
 from salesllm.preferences.records import Records
@@ -54,7 +53,7 @@ def run(records: Records, console: Console) -> dict[str, Any]:
             return Done(not written.failed, {"text": None, "problem": written.problem})
         text, ends = written.value
         asked = judge.question(pair.language, pair.script, pair.history, text)
-        judgement = await judge.judge(asked, derived_seed(recipe.seed, "judge", digest(asked)))
+        judgement = await records.judgement(asked)
         reply = f"{text} {END_MARKER}" if ends else text
         return Done(not judgement.failed, {"text": reply, **judgement.as_dict()})
 

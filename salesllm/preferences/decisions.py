@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, get_args
 
 from salesllm.dialogue import END_MARKER, strip_end
@@ -49,13 +48,8 @@ class Decisions:
     def __enter__(self) -> Decisions:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._journal.__exit__(kind, error, traceback)
+    def __exit__(self, *_: object) -> None:
+        self._journal.__exit__()
 
     def get(self, pair: Pair) -> Decision | None:
         """None where nobody has decided yet, or somebody took it back."""

@@ -12,7 +12,6 @@ from salesllm.journal import Cell, Done, Journal, fill
 from salesllm.preferences.records import Records
 from salesllm.preferences.rollout import Place, places
 from salesllm.scoring.turn import TurnJudge
-from salesllm.simulate import derived_seed
 
 KIND = "judgement"
 
@@ -36,8 +35,7 @@ def run(records: Records, console: Console) -> dict[str, Any]:
     work = dict(zip(cells, found, strict=True))
 
     async def do(place: Place) -> Done:
-        text = question(judge, place)
-        judgement = await judge.judge(text, derived_seed(recipe.seed, "judge", digest(text)))
+        judgement = await records.judgement(question(judge, place))
         return Done(not judgement.failed, judgement.as_dict())
 
     path = records.folder / "judged.journal.jsonl"

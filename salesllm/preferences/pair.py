@@ -109,8 +109,7 @@ def _draw(records: Records) -> Callable[[Place], Awaitable[Done]]:
         return (text, ends) if text and drawn.finish_reason == "stop" else None
 
     async def verdict(place: Place, text: str) -> Judgement:
-        asked = question(judge, place, text)
-        return await judge.judge(asked, derived_seed(recipe.seed, "judge", digest(asked)))
+        return await records.judgement(question(judge, place, text))
 
     async def do(place: Place) -> Done:
         numbers = range(recipe.candidates)

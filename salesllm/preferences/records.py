@@ -10,14 +10,15 @@ from salesllm.benchmark.recipe import scenarios_of
 from salesllm.chat.base import Chat
 from salesllm.chat.providers import open_chat
 from salesllm.errors import InputError
-from salesllm.files import read_json, sha256, write_json
+from salesllm.files import digest, read_json, sha256, write_json
 from salesllm.journal import changes
 from salesllm.preferences.recipe import RolloutRecipe
 from salesllm.prompts import prompt_versions
 from salesllm.provenance import provenance
 from salesllm.scenario import Scenario
 from salesllm.scoring.turn import PROMPT as JUDGE_PROMPT
-from salesllm.scoring.turn import TurnJudge
+from salesllm.scoring.turn import Judgement, TurnJudge
+from salesllm.simulate import derived_seed
 
 SCENARIO_PROMPTS = ("customer_script", "customer_brief", "salesperson_script")
 
@@ -98,6 +99,11 @@ class Records:
             attempts=self.recipe.judge_attempts,
             prompts_dir=self.recipe.prompts_dir,
         )
+
+    async def judgement(self, question: str) -> Judgement:
+        """The judge's answer; the same question always gets the same seed, in whatever stage."""
+        seed = derived_seed(self.recipe.seed, "judge", digest(question))
+        return await self.judge.judge(question, seed)
 
     @cached_property
     def customer(self) -> Chat:

@@ -54,10 +54,6 @@ class Draws:
     drawn: dict[str, int] = field(default_factory=dict)
     unreadable: dict[str, int] = field(default_factory=dict)
 
-    def near_duplicate_rate(self, what: str) -> float:
-        """Share of the draws of `what` that were dropped, 0-1."""
-        return sum(d.what == what for d in self.dropped) / max(1, self.drawn[what])
-
 
 def distinct(
     draws: Draws,
