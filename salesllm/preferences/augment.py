@@ -17,7 +17,7 @@ from salesllm.preferences.pairs import Pair, Verdict, read_pairs, write_pairs
 from salesllm.preferences.records import Records
 from salesllm.prompts import load_prompt
 from salesllm.scoring.ask import OffFormat, ask
-from salesllm.scoring.judge import on_one_line, transcript
+from salesllm.scoring.judge import line_by_line, transcript
 from salesllm.simulate import derived_seed, said
 from salesllm.training.pairs import bare
 
@@ -83,7 +83,7 @@ def question(
 ) -> str:
     """The whole prompt that asks for the customer's next message."""
     return load_prompt(PROMPT, language, prompts_dir).render(
-        script="\n".join(on_one_line(line) for line in script.splitlines()),
+        script=line_by_line(script),
         history=transcript(history, language),
         end_marker=END_MARKER,
     )

@@ -92,6 +92,11 @@ def on_one_line(text: str) -> str:
     return html.escape(" ".join(text.split()), quote=False)
 
 
+def line_by_line(text: str) -> str:
+    """A script in a prompt: its lines stay lines, each as harmless as `on_one_line` makes it."""
+    return "\n".join(on_one_line(line) for line in text.splitlines())
+
+
 def parse(answer: str) -> tuple[int, str, list[str]]:
     """Score, reason and quotes of a judge's answer.
 

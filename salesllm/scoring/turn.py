@@ -11,7 +11,7 @@ from salesllm.chat.base import Chat, Sampling, Usage
 from salesllm.dialogue import Language, Turn
 from salesllm.prompts import load_prompt
 from salesllm.scoring.ask import OffFormat, ask, json_objects, score_0_to_10
-from salesllm.scoring.judge import on_one_line, transcript
+from salesllm.scoring.judge import line_by_line, on_one_line, transcript
 
 PROMPT = "turn_judge"
 SAMPLING = Sampling(temperature=0.0, top_p=1.0, max_tokens=512)
@@ -68,7 +68,7 @@ class TurnJudge:
             said: The turn, without the end-of-dialogue marker.
         """
         return load_prompt(PROMPT, language, self.prompts_dir).render(
-            script="\n".join(on_one_line(line) for line in script.splitlines()),
+            script=line_by_line(script),
             history=transcript(history, language),
             message=on_one_line(said),
         )
