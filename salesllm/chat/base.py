@@ -18,6 +18,8 @@ class Sampling:
         max_tokens: Upper bound on the reply's length, in tokens.
         seed: Makes a local draw repeatable; an endpoint gets it where it takes one.
         schema: JSON schema of the reply, for endpoints that can be held to one.
+        top_logprobs: Ask for the log-probabilities of so many likeliest tokens at every position,
+            for endpoints that tell; 0 asks for none.
     """
 
     temperature: float = 0.8
@@ -25,6 +27,7 @@ class Sampling:
     max_tokens: int = 2048
     seed: int | None = None
     schema: Mapping[str, Any] | None = None
+    top_logprobs: int = 0
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,29 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Token:
+    """One token of a reply, with its log-probability and those of the likeliest in its place."""
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class Reply:
     """One message as the speaker gave it, the end-of-dialogue marker included.
 
     Attributes:
         finish_reason: `stop`, `length` or `content_filter`, in the words of the OpenAI protocol.
+        refusal: What the endpoint says where it refused to answer; None where it did not.
+        tokens: The reply's tokens, where `Sampling.top_logprobs` asked and the endpoint told.
     """
 
     text: str
     usage: Usage = field(default_factory=Usage)
     finish_reason: str = "stop"
+    refusal: str | None = None
+    tokens: tuple[Token, ...] = ()
 
 
 class Chat(Protocol):
