@@ -118,9 +118,10 @@ def server_message(body: bytes) -> str:
     """What the server says went wrong, on one line."""
     text = body.decode(errors="replace")
     try:
-        error = json.loads(text)["error"]
+        value = json.loads(text)
+        error = (value[0] if isinstance(value, list) else value)["error"]  # Google lists its errors
         text = error["message"] if isinstance(error, dict) else str(error)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, LookupError):
         pass
     return " ".join(str(text).split())[:500] or "no message"
 
