@@ -17,7 +17,9 @@ import pytest
 from loopback import Fault, Loopback
 
 from salesllm.chat.base import Reply, Sampling, Usage
-from salesllm.chat.endpoint import EndpointChat, EndpointError, _retry_after
+from salesllm.chat.endpoint import EndpointChat, EndpointError
+from salesllm.chat.limits import Limits
+from salesllm.chat.wire import retry_after
 from salesllm.dialogue import Message
 from salesllm.errors import InputError
 
@@ -98,7 +100,7 @@ def test_a_reply_that_no_file_can_hold_is_no_reply(loopback: Loopback) -> None:
     assert ask(impatient(loopback)).text == "all of 😂"
 
 
-def test_retry_after_is_waited_for(loopback: Loopback) -> None:
+def testretry_after_is_waited_for(loopback: Loopback) -> None:
     loopback.faults = deque([Fault(status=429, retry_after="0.4")])
     before = time.monotonic()
     ask(impatient(loopback))
@@ -109,11 +111,11 @@ def test_retry_after_is_waited_for(loopback: Loopback) -> None:
         ask(impatient(loopback))
 
 
-def test_retry_after_forms() -> None:
+def testretry_after_forms() -> None:
     later = datetime.now(UTC) + timedelta(seconds=90)
-    assert _retry_after(format_datetime(later, usegmt=True)) == pytest.approx(90, abs=2)
-    assert _retry_after(format_datetime(later - timedelta(days=1), usegmt=True)) == 0
-    assert [_retry_after(v) for v in ("7", "1.5", "-3", "soon", "", None)] == [7, 1.5, 0, 0, 0, 0]
+    assert retry_after(format_datetime(later, usegmt=True)) == pytest.approx(90, abs=2)
+    assert retry_after(format_datetime(later - timedelta(days=1), usegmt=True)) == 0
+    assert [retry_after(v) for v in ("7", "1.5", "-3", "soon", "", None)] == [7, 1.5, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 307])
@@ -141,7 +143,7 @@ def test_empty_and_filtered_answers_are_answers(loopback: Loopback) -> None:
 
 def test_calls_in_flight_are_limited_and_a_second_loop_works(loopback: Loopback) -> None:
     loopback.delay = 0.05
-    chat = EndpointChat("m", loopback.url, concurrency=3)
+    chat = EndpointChat("m", loopback.url, limits=Limits(3))
 
     async def many() -> None:
         await asyncio.gather(*(chat.reply(SAID, Sampling()) for _ in range(12)))
@@ -154,7 +156,7 @@ def test_calls_in_flight_are_limited_and_a_second_loop_works(loopback: Loopback)
 
 def test_a_waiting_retry_leaves_its_place_to_others(loopback: Loopback) -> None:
     loopback.faults = deque([Fault(status=429, retry_after="0.5")])
-    chat = EndpointChat("m", loopback.url, concurrency=1)
+    chat = EndpointChat("m", loopback.url, limits=Limits(1))
 
     async def both() -> list[str]:
         order: list[str] = []
