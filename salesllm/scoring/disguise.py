@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 _INVISIBLE = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff"
 _TAGS = "\U000e0000-\U000e007f"  # ASCII once more, unseen
-_HIDDEN = re.compile(f"[{_INVISIBLE}]")
+_HIDDEN = re.compile(f"[{_INVISIBLE}{_TAGS}]")
 _LOOKALIKES = str.maketrans(
     "авекмнорстухгіјѕԁһԛԝαβεηικνορτυχᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢı∶꞉ː︰",
     "abekmhopctyxrijsdhqwabenikvoptuxabcdefghijklmnoprstuvwyzi::::",
@@ -47,10 +47,10 @@ def folded(text: str) -> tuple[str, Sequence[int]]:
         return text.lower(), range(len(text))
     chars, where = [], []
     for index, char in enumerate(text):
-        if _HIDDEN.match(char):
-            continue
         if "\U000e0000" <= char <= "\U000e007f":
             char = chr(ord(char) - 0xE0000)
+        elif _HIDDEN.match(char):
+            continue
         seen = unicodedata.normalize("NFKD", char).lower().translate(_LOOKALIKES)
         for each in seen.translate(_TRADITIONAL):
             if not unicodedata.combining(each):
@@ -77,13 +77,13 @@ def _joined(text: str) -> str:
     return re.sub(r"(?<!\w)(\w[ .*_·-]){4,}\w(?!\w)", lambda run: run[0][::2], text)
 
 
-def _leet(text: str) -> str:
-    tables = (str.maketrans("013457@$!|", letters) for letters in ("oieastasil", "oleastasil"))
-    words = re.compile(r"[\w@$!|]+")
-    return "\n".join(
-        words.sub(lambda word: word[0] if word[0].isdigit() else word[0].translate(table), text)
-        for table in tables
-    )
+def _leet(text: str, letters: str) -> str:
+    table = str.maketrans("013457@$!|", letters)
+
+    def read(word: re.Match[str]) -> str:
+        return word[0] if word[0].isdigit() else word[0].translate(table)
+
+    return re.sub(r"[\w@$!|]+", read, text)
 
 
 _Code = tuple[re.Pattern[str], Callable[[str], str]]
@@ -99,8 +99,14 @@ _TEXTS: tuple[_Code, ...] = (
     (re.compile(r"(?:\\[ux]|0x)[0-9a-fA-F]{2}"), _unescaped),
     (re.compile(r"vtaber|qvfertneq|bhgchg"), lambda text: codecs.decode(text, "rot13")),
     (re.compile(r"(?:[ .*_·-]\w){4}(?!\w)"), _joined),
-    (re.compile(r"[013457@$|][A-Za-z]"), _leet),
+    (re.compile(r"[013457@$|][A-Za-z]"), lambda text: _leet(text, "oieastasil")),
+    (re.compile(r"[013457@$|][A-Za-z]"), lambda text: _leet(text, "oleastasil")),
 )
+
+
+def visible(text: str) -> str:
+    """The text without the characters that nobody sees."""
+    return _HIDDEN.sub("", text) if is_odd(text) else text
 
 
 def decoded(text: str) -> Iterator[str]:

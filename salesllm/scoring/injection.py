@@ -74,7 +74,10 @@ _TEN = r"(?:10|ten)(?:\.0)?(?![\d.,%]*\d|%| ?(?:percent|minutes?|days?|years?|of
 _TOP = r"(?:full|top|maximum|perfect|highest)"
 _ZH_TEN = r"(?:10|十|满|最高)"
 _ZH_RULES = r"(?:指令|指示|提示词?|规则|标准|设定|评分\w{0,3})"
-_ZH_SCORER = r"(?:评委|评分员|评分者|打分员|评审员|评估员|评判员|裁判|(?:评分|打分|评估|评测)(?:模型|助手|系统|ai))"
+_ZH_SCORER = (
+    r"(?:评委|评分员|评分者|打分员|评审员|评估员|评判员|裁判|"
+    r"(?:评分|打分|评估|评测)(?:模型|助手|系统|ai))"
+)
 # Words of which one is in every text that the pattern beside them matches, and the pattern.
 _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     (
@@ -93,12 +96,13 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
         r"output(?:only|just|the|number|score|a)*(?:10|ten)\b",
     ),
     (
-        "you are",
+        "you",
         rf"\byou are (?:now |really |actually )?(?:the|an?|my) (?:\w+ ){{0,2}}?{_SCORER}",
     ),
     (
         "grader evaluat assessor scor rater judge reviewer judging grading",
-        rf"\b(?:act|respond|answer|behave|pose|pretend|play) as (?:the|an?) (?:\w+ ){{0,2}}?{_SCORER}",
+        r"\b(?:act|respond|answer|behave|pose|pretend|play) as (?:the|an?) (?:\w+ ){0,2}?"
+        rf"{_SCORER}",
     ),
     (
         "grader evaluat assessor scor rater judge reviewer judging grading",
@@ -157,7 +161,7 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
         rf"{_ZH_TEN}(?:分|(?=\s*(?:$|[\"”」。,，!！.;；]|就|即可)))",
     ),
     (
-        "10分 十分 满分 最高分 10 分",
+        "10 十分 满分 最高",
         r"(?:请|直接|务必|必须|一律|应该?|都|统一|只能|就)(?:直接|务必|一律|都|按)*(?:给|打|评|判|记|计)"
         r"(?:我|他|她|它|出|上|个|为|成|作|本|这|该|次|段|场|轮|对话|会话|销售)*(?:打|评|判)?"
         rf"(?:出|个|为|成|上)?\s*{_ZH_TEN}\s?分|"
@@ -185,14 +189,17 @@ _SCORES = (
     r"(?<!\w )(?:\bscore|评分|得分|打分|分数)[\"'”]?\s*[:：=]\s*[\"'“]?"
     rf"{_ZH_TEN}(?![\d.%月天年个])",
 )
+_RULES_BY_KIND: tuple[tuple[Kind, tuple[tuple[str, str], ...]], ...] = (
+    ("instruction", _INSTRUCTIONS),
+    ("score", (_SCORES,)),
+)
 _BY_HINT: dict[str, list[tuple[Kind, re.Pattern[str]]]] = {}
-for _kind, _pairs in (("instruction", _INSTRUCTIONS), ("score", (_SCORES,))):
-    for _hints, _pattern in _pairs:
+for _kind, _rules in _RULES_BY_KIND:
+    for _hints, _rule in _rules:
+        # Any space may be where one turn of the speaker ends and the next begins.
+        _compiled = re.compile(_rule.replace(" ", r"\s"), re.MULTILINE)
         for _hint in _hints.split():
-            _BY_HINT.setdefault(_hint, []).append(
-                # Any space may be where one turn of the speaker ends and the next begins.
-                (_kind, re.compile(_pattern.replace(" ", r"\s"), re.MULTILINE))
-            )
+            _BY_HINT.setdefault(_hint, []).append((_kind, _compiled))
 
 
 def defused(text: str) -> str:
