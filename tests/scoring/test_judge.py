@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import deque
 from pathlib import Path
 
@@ -124,7 +125,7 @@ def test_the_prompt(loopback: Loopback, language: Language) -> None:
     assert product.name in text
     assert product.price in text
     assert transcript(dialogue(language).turns, language) in text
-    assert text.count("</conversation>") == 1  # the dialogue cannot close its own tag
+    assert len(re.findall("</conversation", text)) == 1  # the dialogue cannot close its own tag
     assert len(transcript(dialogue(language).turns, language).splitlines()) == 3
     assert loopback.requests[0]["temperature"] == 0
     for band in ("0-1", "2-3", "4", "5", "6-7", "8-9", "10"):
@@ -161,7 +162,7 @@ def test_a_prompt_of_the_users_own(loopback: Loopback, tmp_path: Path) -> None:
     (tmp_path / "en" / f"{PROMPT}.j2").write_text(text, encoding="utf-8")
     assert judge(loopback, ["7"], prompts_dir=tmp_path).score == 7
     sent = loopback.requests[0]["messages"][0]["content"]
-    assert sent.startswith("Goal: Sell the Halo kettle")
+    assert re.match(r"Goal: <goal-\w+>\nSell the Halo kettle", sent)
     assert load_prompt(PROMPT, "en", tmp_path).version != load_prompt(PROMPT, "en").version
 
 
