@@ -118,6 +118,7 @@ def inputs_of(
         "prompts": dialogues["prompts"],
         "checkpoints_sha256": scoring["checkpoints_sha256"],
     }
+    part: dict[str, Any]
     for part in (*speakers.values(), *raters):
         for key in ("prompts", "checkpoints_sha256"):
             record[key] = record[key] | part.get(key, {})

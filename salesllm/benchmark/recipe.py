@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from salesllm.chat.base import Sampling
 from salesllm.chat.providers import ChatSpec
+from salesllm.chat.registry import resolve
 from salesllm.dialogue import Language, NonBlank, Speaker
 from salesllm.errors import FieldError, InputError
 from salesllm.recipe import Recipe
@@ -20,6 +21,9 @@ from salesllm.scenarios.evaluation import scenario_file
 from salesllm.scenarios.scripts import with_scripts
 from salesllm.scoring import rules
 from salesllm.scoring.final import ALPHA
+
+
+_CHECKS = ("numbers", "none")
 
 
 class SamplingRecipe(Recipe):
@@ -126,23 +130,31 @@ class BenchmarkRecipe(Recipe):
     dry_run: bool = False
     max_cost: float | None = Field(default=None, gt=0)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _look_up_models(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        fields = ("salespeople", "customers", "judge", "grounding")
+        return resolve(values, fields, words=(rules.NAME, *_CHECKS))
+
     @field_validator("judge", mode="before")
     @classmethod
     def _rules_or_judges(cls, value: Any) -> Any:
-        if value is None or value == rules.NAME:
+        if value in (None, "none", "", rules.NAME):
             return []
-        if isinstance(value, str):
-            fix = f"Write {rules.NAME}, a model with its provider, or a list of models"
-            raise FieldError(f"unknown judge {value!r}", fix=fix)
         return value if isinstance(value, list) else [value]
 
-    @field_validator("grounding", mode="before")
+    @field_validator("grounding", mode="wrap")
     @classmethod
-    def _known_check(cls, value: Any) -> Any:
-        if isinstance(value, str) and value not in ("numbers", "none"):
-            fix = "Write numbers, none, or a model with its provider"
+    def _check_or_chat(cls, value: Any, handler: Any) -> Any:
+        """Without a union's two errors for one mistake."""
+        if isinstance(value, dict):
+            return ChatSpec.model_validate(value)
+        if isinstance(value, str | None) and (value or "none") not in _CHECKS:
+            fix = f"Write {' or '.join(_CHECKS)}, or name a model"
             raise FieldError(f"unknown check {value!r}", fix=fix)
-        return "none" if value is None else value
+        return handler(value or "none")
 
     @field_validator("shard")
     @classmethod
@@ -166,6 +178,10 @@ class BenchmarkRecipe(Recipe):
             check_rater(spec, "judge", "judge")
         if isinstance(self.grounding, ChatSpec):
             check_rater(self.grounding, "grounding", "judge")
+        if self.judge_samples > 1 and self.judge_sampling.temperature == 0:
+            problem = f"{self.judge_samples} samples at temperature 0 are all the same"
+            fix = "Raise judge_sampling.temperature, or take one sample"
+            raise FieldError(problem, field="judge_samples", fix=fix)
         if self.merge and self.shard:
             raise FieldError("a shard takes over no shards", field="merge", fix="Remove one")
         return self

@@ -32,15 +32,14 @@ from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, s
 from salesllm.benchmark.scores import load_scorers, rows_of
 from salesllm.benchmark.summary import slim, summarise
 from salesllm.benchmark.work import Work
-from salesllm.dialogue import Language, Speaker
+from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.errors import InputError
 from salesllm.files import atomic_open, jsonl, write_json
 from salesllm.journal import Journal
-from salesllm.prompts import load_prompt
 from salesllm.provenance import provenance
 from salesllm.scenario import Scenario, require_fields
 from salesllm.scenarios.scripts import script_of
-from salesllm.scoring import judge
+from salesllm.scoring import grounding, judge
 
 if TYPE_CHECKING:
     from salesllm.scoring.intent import IntentScorer
@@ -128,8 +127,18 @@ def _rehearse(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> None:
         script_of(scenario, Speaker.SALESPERSON, "script", recipe.prompts_dir)
         for customer in recipe.customers:
             script_of(scenario, Speaker.CUSTOMER, customer.customer_style, recipe.prompts_dir)
+        opener = Turn(speaker=Speaker.CUSTOMER, text=scenario.attributes.initial_utterance)
+        dialogue = Dialogue(
+            id="rehearsal",
+            language=scenario.language,
+            source="benchmark",
+            product_line="",
+            turns=(opener, Turn(speaker=Speaker.SALESPERSON, text="...")),
+        )
         if recipe.judge:
-            judge.rehearse(scenario.language, recipe.prompts_dir)
+            judge.question(dialogue, scenario.product, recipe.prompts_dir)
+        if recipe.auditor:
+            grounding.question(dialogue, scenario, recipe.prompts_dir)
 
 
 def _say_what_is_left(
