@@ -66,6 +66,7 @@ def dialogue_of(cell: Cell, scenario: Scenario, entry: Mapping[str, Any]) -> Dia
             "customer": cell.customer,
             "repeat": int(cell.repeat),
             "termination": entry["termination"],
+            "marked": entry["marked"],
             "finish_reasons": entry["finish_reasons"],
             "usage": entry["usage"],
         },

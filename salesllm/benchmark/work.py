@@ -114,10 +114,11 @@ class Work:
         self._append(
             TALK,
             cell,
-            ok=not simulated.termination.worth_another_try,
+            ok=not simulated.termination.worth_retrying,
             turns=[{"speaker": turn.speaker, "text": turn.text} for turn in simulated.turns],
             termination=simulated.termination,
             by=simulated.by,
+            marked=simulated.marked,
             usage={side: asdict(usage) for side, usage in simulated.usage.items()},
             finish_reasons=simulated.finish_reasons,
             cleaned=simulated.cleaned,
