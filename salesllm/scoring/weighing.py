@@ -16,7 +16,7 @@ TOP = 20
 _NUMBER = re.compile(
     r"(?P<key>(?:score|评分|得分|分数)\W{0,6})?(?<![\d.])(?P<number>\d{1,2})(?!\d)", re.IGNORECASE
 )
-_SCORE = re.compile(r"[\s\"“:]*(?P<number>10|\d)(?P<closed>[^\d.])?(?![\d.])", re.DOTALL)
+_SCORE = re.compile(r"[\s\"“:]*(?P<number>10|\d)(?![\d.])(?P<closed>.)?", re.DOTALL)
 
 _OPEN_ONE = -1
 """What a token "1" says: 1, or the first digit of 10."""
