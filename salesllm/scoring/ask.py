@@ -17,8 +17,8 @@ T = TypeVar("T")
 _RETRY_TEMPERATURE = 0.5  # at 0 the same question only gets the same answer
 _NUMERALS = "零一二三四五六七八九十"
 _BARE = re.compile(
-    r"[\s*_#]*(?:(?:your |final |overall |总)?(?:score|评分|得分|分数|分))?(?: is|为|是)?[\s*_:]*"
-    rf"(\d{{1,4}}|[{_NUMERALS}])(?: ?/ ?10| out of 10| ?分)?[\s*_.。]*",
+    r"[\s*_#]*(?:(?:the |your |final |overall )?score(?: is)?|总?(?:评分|得分|分数?)[为是]?)?"
+    rf"[\s*_:]*(\d{{1,4}}|[{_NUMERALS}])(?: ?/ ?10| out of 10| ?分)?[\s*_.。]*",
     re.IGNORECASE,
 )
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from salesllm.chat.base import Chat, Sampling, Usage
 from salesllm.dialogue import Dialogue, Language, Speaker, Turn
@@ -42,7 +43,7 @@ _GOAL_UNNAMED: dict[Language, str] = {
     "en": "Sell the product on offer to this customer.",
     "zh": "让这位客户购买所推销的产品。",
 }
-_KEYS = dict.fromkeys(("score", "评分", "得分", "分数"), "score")
+_KEYS = ("score", "评分", "得分", "分数")
 
 
 class SellingJudge:
@@ -176,13 +177,9 @@ def parse(answer: str) -> Verdict:
     Raises:
         OffFormat: There is no integer from 0 to 10, or there are two different ones.
     """
-    objects = [
-        {_KEYS.get(key.strip().casefold(), key): item for key, item in value.items()}
-        for value in json_objects(answer)
-    ]
-    found = [value for value in objects if "score" in value]
+    found = [value for value in json_objects(answer) if _scores_in(value)]
     if found:
-        scores = {score_0_to_10(value["score"]) for value in found}
+        scores = {score_0_to_10(score) for value in found for score in _scores_in(value)}
         if len(scores) > 1:
             raise OffFormat(f"several scores: {sorted(scores)}")
         quotes = found[-1].get("evidence")
@@ -197,6 +194,10 @@ def parse(answer: str) -> Verdict:
     if not bare:
         raise OffFormat(f"no score in {answer[:80]!r}" if answer else "an empty answer")
     return score_0_to_10(bare.pop()), "", []
+
+
+def _scores_in(value: dict[str, Any]) -> list[Any]:
+    return [item for key, item in value.items() if key.strip().casefold() in _KEYS]
 
 
 def _labelled_score(line: str) -> int | None:

@@ -6,15 +6,21 @@ import math
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from salesllm.chat.base import Token
 
 TOP = 20
 """So many of the likeliest tokens are asked for: the most that endpoints tell."""
 
-_NUMBER = re.compile(r"(?P<key>(?:score|评分|得分|分数)\W{0,6})?(?P<number>\d+)", re.IGNORECASE)
-_SCORE = re.compile(r"[\s\"“:]*(?P<number>10|\d)(?P<closed>[^\d.])?(?![\d.])", re.DOTALL)
+_NUMBER = re.compile(
+    r"(?P<key>(?:score|评分|得分|分数)\W{0,6})?(?<![\d.])(?P<number>\d{1,2})(?!\d)", re.IGNORECASE
+)
+_SCORE = re.compile(r"[\s\"“:]*(?P<number>10|\d)(?![\d.])(?P<closed>.)?", re.DOTALL)
+
+_OPEN_ONE = -1
+"""What a token "1" says: 1, or the first digit of 10."""
+_LEAST = 1e-12  # endpoints write -9999 for what they cut off
 
 
 def weighted_score(tokens: Sequence[Token], score: int) -> float | None:
@@ -36,14 +42,14 @@ def weighted_score(tokens: Sequence[Token], score: int) -> float | None:
         return None
     mass, open_one = _masses(tokens[place])
     if open_one:
-        if _number(tokens[place].text) == 1:
-            ten = _share_of_ten(tokens[place + 1 : place + 2])
+        if _read(_plain(tokens[place].text)) == _OPEN_ONE:
+            ten, one = _after_one(tokens[place + 1 : place + 2])
         else:
-            others = sum(mass.values())
-            mean = sum(value * p for value, p in mass.items()) / others
+            mean = sum(value * p for value, p in mass.items()) / sum(mass.values())
             ten = float(10 not in mass and mean > 5.5)  # a token "10" would have said it
+            one = 1 - ten
         mass[10] += open_one * ten
-        mass[1] += open_one * (1 - ten)
+        mass[1] += open_one * one
     return sum(value * p for value, p in mass.items()) / sum(mass.values())
 
 
@@ -60,40 +66,47 @@ def _place(tokens: Sequence[Token], score: int) -> int | None:
     while end <= start:
         place += 1
         end += len(tokens[place].text)
-    said = _number(tokens[place].text)
-    return place if said == score or (said, score) == (1, 10) else None
+    said = _read(_plain(tokens[place].text))
+    return place if said == score or (said == _OPEN_ONE and score in (1, 10)) else None
 
 
 def _masses(token: Token) -> tuple[defaultdict[int, float], float]:
     """Probability of each score that the token may say, and of a "1" that may yet become "10"."""
     mass: defaultdict[int, float] = defaultdict(float)
-    open_one = 0.0
-    for text, logprob in ({token.text: token.logprob} | dict(token.top)).items():
-        found = _SCORE.match(_plain(text))
-        if found is None:
-            continue
-        if found["number"] == "1" and not found["closed"]:
-            open_one += math.exp(logprob)
+    for text, p in _probabilities(token):
+        if (score := _read(text)) is not None:
+            mass[score] += p
+    return mass, mass.pop(_OPEN_ONE, 0.0)
+
+
+def _after_one(following: Sequence[Token]) -> tuple[float, float]:
+    """How likely the token after a "1" makes it 10, and how likely it leaves it alone."""
+    if not following:
+        return 0.0, 1.0
+    zero = end = other = 0.0
+    for text, p in _probabilities(following[0]):
+        if text.startswith("0"):
+            zero += p
+        elif text[:1].isdigit():
+            other += p
         else:
-            mass[int(found["number"])] += math.exp(logprob)
-    return mass, open_one
+            end += p
+    return zero / (zero + end + other), end / (zero + end + other)
 
 
-def _share_of_ten(following: Sequence[Token]) -> float:
-    """How likely a "0" follows a "1", among what leaves a score: "0" or no digit at all."""
-    zero = end = 0.0
-    for token in following:
-        for text, logprob in ({token.text: token.logprob} | dict(token.top)).items():
-            if _plain(text).startswith("0"):
-                zero += math.exp(logprob)
-            elif not _plain(text)[:1].isdigit():
-                end += math.exp(logprob)
-    return zero / (zero + end) if zero else 0.0
+def _probabilities(token: Token) -> Iterator[tuple[str, float]]:
+    """What may stand in the token's place, and how likely: itself and the likeliest others."""
+    for text, logprob in ({token.text: token.logprob} | dict(token.top)).items():
+        yield _plain(text), max(math.exp(logprob), _LEAST)
 
 
-def _number(text: str) -> int | None:
-    found = _SCORE.match(_plain(text))
-    return int(found["number"]) if found else None
+def _read(text: str) -> int | None:
+    """The score that a token says."""
+    found = _SCORE.match(text)
+    if found is None:
+        return None
+    is_open = found["number"] == "1" and not found["closed"]
+    return _OPEN_ONE if is_open else int(found["number"])
 
 
 def _plain(text: str) -> str:
