@@ -24,8 +24,9 @@ from salesllm.report import (
     role_inversion_svg,
     write_report,
 )
-from salesllm.report.charts import Mark, Row, interval_plot, line_chart, ticks
+from salesllm.report.charts import Mark, Row, interval_plot, ticks
 from salesllm.report.figures import Estimate, duration
+from salesllm.report.lines import line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 PALETTE = Path(salesllm.report.__file__).with_name("templates") / "palette.css"
