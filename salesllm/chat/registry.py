@@ -9,7 +9,7 @@ from typing import Any
 
 from salesllm.chat.providers import ChatSpec
 from salesllm.errors import FieldError
-from salesllm.recipe import read_yaml, validate_recipe
+from salesllm.recipe import is_none, read_yaml, validate_recipe
 
 FIELD = "models"
 """The key under which a recipe names its registry."""
@@ -47,9 +47,15 @@ def resolve(
 
     Raises:
         FieldError: There is no such model, or no registry to look a name up in.
-        InputError: The registry cannot be read.
+        InputError: The registry cannot be used.
     """
-    registry = read_registry(values[FIELD]) if values.get(FIELD) else {}
+    path = values.get(FIELD)
+    if path is None or is_none(path):
+        registry = {}
+    elif Path(path).is_file():
+        registry = read_registry(path)
+    else:
+        raise FieldError(f"there is no file {path}", field=FIELD, fix="Check the path")
     found = dict(values)
     for field in set(fields) & values.keys():
         value = values[field]
@@ -58,7 +64,7 @@ def resolve(
                 _model(each, f"{field}.{index}", registry, ()) for index, each in enumerate(value)
             ]
         else:
-            found[field] = _model(value, field, registry, {*words, "none", ""})
+            found[field] = _model(value, field, registry, words)
     return found
 
 
@@ -66,7 +72,7 @@ def _model(
     value: Any, field: str, registry: Mapping[str, dict[str, Any]], words: Collection[str]
 ) -> Any:
     if isinstance(value, str):
-        value = value if value.lower() in words else {"use": value}
+        value = value if value in words or is_none(value) else {"use": value}
     if not isinstance(value, dict) or "use" not in value:
         return value
     name = value["use"]

@@ -10,16 +10,13 @@ import sys
 import time
 import traceback
 from collections import deque
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 from loopback import Fault, Loopback
 
-from salesllm.chat.base import Reply, Sampling, Usage
+from salesllm.chat.base import Reply, Sampling, Token, Usage
 from salesllm.chat.endpoint import EndpointChat, EndpointError
 from salesllm.chat.limits import Limits
-from salesllm.chat.wire import retry_after
 from salesllm.dialogue import Message
 from salesllm.errors import InputError
 
@@ -100,7 +97,7 @@ def test_a_reply_that_no_file_can_hold_is_no_reply(loopback: Loopback) -> None:
     assert ask(impatient(loopback)).text == "all of 😂"
 
 
-def testretry_after_is_waited_for(loopback: Loopback) -> None:
+def test_retry_after_is_waited_for(loopback: Loopback) -> None:
     loopback.faults = deque([Fault(status=429, retry_after="0.4")])
     before = time.monotonic()
     ask(impatient(loopback))
@@ -109,13 +106,6 @@ def testretry_after_is_waited_for(loopback: Loopback) -> None:
     loopback.faults = deque([Fault(status=429, retry_after="3600")])
     with pytest.raises(EndpointError, match=r"429.*after 1 attempt$"):
         ask(impatient(loopback))
-
-
-def testretry_after_forms() -> None:
-    later = datetime.now(UTC) + timedelta(seconds=90)
-    assert retry_after(format_datetime(later, usegmt=True)) == pytest.approx(90, abs=2)
-    assert retry_after(format_datetime(later - timedelta(days=1), usegmt=True)) == 0
-    assert [retry_after(v) for v in ("7", "1.5", "-3", "soon", "", None)] == [7, 1.5, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 307])
@@ -139,6 +129,16 @@ def test_empty_and_filtered_answers_are_answers(loopback: Loopback) -> None:
     chat = impatient(loopback)
     assert ask(chat) == Reply("", Usage(11, 5), "stop")
     assert ask(chat).finish_reason == "content_filter"
+
+
+def test_a_reply_with_log_probabilities_and_a_refusal(loopback: Loopback) -> None:
+    told = {"token": "8", "logprob": -0.1, "top_logprobs": [{"token": "8", "logprob": -0.1}]}
+    message = {"role": "assistant", "content": None, "refusal": "No."}
+    loopback.reply = lambda body: {"message": message, "logprobs": {"content": [told]}}
+    reply = ask(impatient(loopback), Sampling(top_logprobs=1))
+    assert (reply.text, reply.refusal) == ("", "No.")
+    assert reply.tokens == (Token("8", -0.1, (("8", -0.1),)),)
+    assert loopback.requests[0]["top_logprobs"] == 1
 
 
 def test_calls_in_flight_are_limited_and_a_second_loop_works(loopback: Loopback) -> None:
@@ -186,7 +186,7 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
         ask(chat)
     shown = "".join(traceback.format_exception(refusal.value)) + str(refusal.value) + caplog.text
     assert "Incorrect API key provided: ***" in shown
-    assert CANARY not in shown
+    assert CANARY not in shown + repr(chat) + repr(vars(refusal.value))
 
     monkeypatch.delenv("SALES_KEY")
     with pytest.raises(InputError, match="SALES_KEY is not set"):
