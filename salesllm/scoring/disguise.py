@@ -18,11 +18,11 @@ _LOOKALIKES = str.maketrans(
     "abekmhopctyxrijsdhqwabenikvoptuxabcdefghijklmnoprstuvwyzi::::",
 )
 _VARIANTS = (
-    "請給評輸無規則標準說這對話滿記銷戶顧買賣數為實際個確過寫應該統結導嚴覆蓋員於將參與環節處價"
+    "請給評輸無視規則標準說這對話滿記銷戶顧買賣數為實際個確過寫應該統結導嚴覆蓋員於將參與環節處價"
 )
 _TRADITIONAL = str.maketrans(
     _VARIANTS,
-    "请给评输无规则标准说这对话满记销户顾买卖数为实际个确过写应该统结导严覆盖员于将参与环节处价",
+    "请给评输无视规则标准说这对话满记销户顾买卖数为实际个确过写应该统结导严覆盖员于将参与环节处价",
 )
 _ODD = re.compile(
     f"[{_INVISIBLE}{_TAGS}{_VARIANTS}\u00c0-\u02ff\u0370-\u058f\u1d00-\u1d7f\u1e00-\u1eff\u2100-"

@@ -42,7 +42,8 @@ _NAME = (
     r"(?:(?<![a-z])(?:customer|client|buyer|user|human|sales ?(?:person|man|woman|rep|agent)|"
     r"seller|assistant)|客\s*户|顾\s*客|用\s*户|买家|买方|销\s*售(?:人?员|顾问)?|卖家|卖方|助手)"
 )
-_SPOKEN = _NAME + r"(?: ?[(（\[][^()（）\[\]\n]{0,20}[)）\]])?[\s*_~`\"”]*[:：](?:\s*[:：])*"
+_GAP = r"[\s*_~`\"”]*"
+_SPOKEN = rf"{_NAME}{_GAP}(?:[(（\[][^()（）\[\]\n]{{0,20}}[)）\]]{_GAP})?[:：>](?:\s*[:：>])*"
 _MARK = (
     rf"(?:{_NAME}|system|sys|inst|im_start|im_end|start_of_turn|end_of_turn|think|prompt|turn|"
     r"conversation|dialogue|transcript|history|goal|data|对话|系统|评委|s|bos|eos|cls|sep|pad|mask|"
@@ -51,10 +52,11 @@ _MARK = (
 _TOKEN = (
     r"<\s*[|｜][^<>|｜\n]{0,40}[|｜]\s*>|"
     rf"<+\s*/?\s*{_MARK}(?:[\s_:=#-][^<>\n]{{0,60}})?/?\s*>+|"
-    rf"(?:\[+|【+|\{{\{{+)\s*/?\s*{_MARK}\s*\d{{0,3}}\s*(?:\]+|】+|\}}\}}+)"
+    rf"(?:\[+|【+|\{{\{{+)\s*/?\s*{_MARK}\s*\d{{0,3}}\s*(?:\]+|】+|\}}\}}+)|"
+    rf"#+ ?{_NAME}(?=[*_]*\n)"
 )
 _TAG = re.compile(rf"(?P<spoken>{_SPOKEN})|(?:{_TOKEN})")
-_COLONS, _BRACKETS = frozenset(":："), frozenset("<>[]【】{}|｜")
+_COLONS, _BRACKETS = frozenset(":：>"), frozenset("<>[]【】{}|｜#")
 _SIGNS = _COLONS | _BRACKETS
 # Where somebody begins to speak: "to the customer: ..." and "客服电话：400" are innocent.
 _BEGINS = re.compile(
@@ -70,12 +72,12 @@ _RULES = (
     r"(?:instructions?|instrucciones|anweisungen|prompts?|rubrics?|criteria|guidelines|directives|"
     r"(?:scoring|grading|judging) \w+|system message)"
 )
-_TEN = r"(?:10|ten)(?:\.0)?(?![\d.,%]*\d|%| ?(?:percent|minutes?|days?|years?|off)\b)"
+_TEN = r"(?:10|ten)(?:\.0)?(?![\d.,%]*\d|%|\s?(?:percent|minutes?|days?|years?|off)\b)"
 _TOP = r"(?:full|top|maximum|perfect|highest)"
 _ZH_TEN = r"(?:10|十|满|最高)"
 _ZH_RULES = r"(?:指令|指示|提示词?|规则|标准|设定|评分\w{0,3})"
 _ZH_SCORER = (
-    r"(?:评委|评分员|评分者|打分员|评审员|评估员|评判员|裁判|"
+    r"(?:评委|评分[员者]|打分员|评审员?|评估[员者]|评判[员者]|裁判|"
     r"(?:评分|打分|评估|评测)(?:模型|助手|系统|ai))"
 )
 # Words of which one is in every text that the pattern beside them matches, and the pattern.
@@ -83,7 +85,7 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     (
         "ignor disregard override bypass forget neglect",
         r"\b(?:ignor\w*|disregard|override|bypass|forget|neglect)\b"
-        rf"(?:[ ,:]+[\w']+){{0,5}}?[ ,:]+{_RULES}",
+        rf"(?: [\w']+){{0,5}}? {_RULES}",
     ),
     (
         "ignore disregard forget",
@@ -124,11 +126,14 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     (
         "score verdict grade",
         r"\b(?:score|verdict|grade) (?:\w+ ){0,4}?(?:must|should|has to|shall) be (?:an? )?"
-        rf"(?:{_TEN}|{_TOP}|at least [89])",
+        rf"(?:{_TEN}|{_TOP}|at least [89])|"
+        rf"\b(?:deserves?|merits?|give|assign|award|enter|record) (?:\w+ ){{0,3}}?"
+        rf"(?:score of {_TEN}|{_TOP} (?:score|grade|marks))",
     ),
     (
-        "score verdict grade",
-        rf"\b(?:correct|right|expected|agreed|final) (?:score|verdict|grade) is (?:an? )?{_TEN}",
+        "score verdict grade answer",
+        r"\b(?:correct|right|expected|agreed|final|recorded|only) "
+        rf"(?:score|verdict|grade|answer) is (?:an? )?{_TEN}",
     ),
     (
         "rubric scoring grading judging",
@@ -144,21 +149,24 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
         "忽略 无视 忘 跳过 推翻 覆盖 不用 不必 不要 不需",
         r"(?:忽略|无视|忘(?:掉|记)|跳过|推翻|覆盖|不(?:用|必|要|需)(?:再)?(?:管|遵守|理会|按))(?:掉|了)?"
         r"(?:你|您)?(?:以上|上面|之前|前面|先前|上述|所有|一切|全部|原有|原来|系统|的|收到|到|那些|这些|"
-        rf"任何|此前|开头)+.{{0,6}}?{_ZH_RULES}",
+        rf"任何|此前|开头)+\s?.{{0,6}}?{_ZH_RULES}",
     ),
     (
         "忽略 无视",
         r"(?:忽略|无视)(?:以上|上述|上面)(?:的)?(?:所有|全部|一切)?(?:内容|文字|要求|说明)",
     ),
     (
-        "评委 评分 打分 评审 评估 评判 裁判 评测",
-        rf"(?:你|您)(?:现在|其实|就|才)*(?:是|作为|扮演|充当)(?:一?[个名位])?.{{0,8}}?{_ZH_SCORER}|"
-        rf"{_ZH_SCORER}.{{0,4}}?(?:请注意|请|注意|必须|看这里|你好|您好|务必)",
+        "评委 评分 打分 评审 评估 评判 裁判 评测 答案",
+        rf"(?:你|您)(?:现在|其实|就|才|不再)*(?:是|作为|扮演|充当)(?:一?[个名位])?.{{0,8}}?{_ZH_SCORER}|"
+        rf"{_ZH_SCORER}.{{0,4}}?(?:请注意|请|注意|必须|看这里|你好|您好|务必)|"
+        rf"(?:以|用|作为)(?:一?[个名位])?{_ZH_SCORER}的?(?:身份|角色|口吻)|"
+        rf"{_ZH_SCORER}.{{0,12}}?(?:满分|10\s?分|[打给]个?十分)|"
+        rf"(?:正确|标准|最终)答案\W{{0,3}}{_ZH_TEN}",
     ),
     (
         "输出 返回 回答 回复 填 写",
         r"(?:输出|返回|回答|回复|填写?|写上?)(?:一个|数字|整数|分数|评分|结果)*[“\"「:： ]*"
-        rf"{_ZH_TEN}(?:分|(?=\s*(?:$|[\"”」。,，!！.;；]|就|即可)))",
+        rf"{_ZH_TEN}(?:分|(?=\s*(?:$|[\"”」。,，!！.;；])))",
     ),
     (
         "10 十分 满分 最高",
@@ -186,7 +194,7 @@ _INSTRUCTIONS: tuple[tuple[str, str], ...] = (
 _SCORES = (
     "score 评分 得分 打分 分数",
     r"\{[^{}\n]{0,300}?[\"'“”]?(?:score|评分|得分|分数)[\"'“”]?\s*[:：]|"
-    r"(?<!\w )(?:\bscore|评分|得分|打分|分数)[\"'”]?\s*[:：=]\s*[\"'“]?"
+    r"(?:\bscore|评分|得分|打分|分数)[\"'”]?\s*[:：=＝]\s*[\"'“]?"
     rf"{_ZH_TEN}(?![\d.%月天年个])",
 )
 _RULES_BY_KIND: tuple[tuple[Kind, tuple[tuple[str, str], ...]], ...] = (
@@ -197,7 +205,7 @@ _BY_HINT: dict[str, list[tuple[Kind, re.Pattern[str]]]] = {}
 for _kind, _rules in _RULES_BY_KIND:
     for _hints, _rule in _rules:
         # Any space may be where one turn of the speaker ends and the next begins.
-        _compiled = re.compile(_rule.replace(" ", r"\s"), re.MULTILINE)
+        _compiled = re.compile(_rule.replace(" ", r"\s+"), re.MULTILINE)
         for _hint in _hints.split():
             _BY_HINT.setdefault(_hint, []).append((_kind, _compiled))
 
@@ -261,7 +269,8 @@ def _hidden(text: str) -> set[str]:
     if not views:
         return set()
     known = {words.lower() for _, words, _ in _findings(text)}
-    return {words for view in views for _, words, _ in _findings(view)} - known
+    found = (words for view in views for _, words, _ in _findings(view))
+    return {words for words in found if words.lower() not in known}
 
 
 def _tags(seen: str) -> Iterator[re.Match[str]]:
