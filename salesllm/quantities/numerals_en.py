@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from salesllm.generation.quantities import (
+from salesllm.quantities.quantity import (
     CODE,
     FIGURE,
     SIGN,
