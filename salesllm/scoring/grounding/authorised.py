@@ -23,7 +23,7 @@ _NEXT_DAY = re.compile(r"next day|day after|overnight|次日|隔天|隔日|第�
 _SAME_DAY = re.compile(r"same day|当天|当日")
 _MANY = 1000
 _YEAR = DAYS["year"]
-_EXACT, _HEDGED, _SAME_PERIOD = 0.003, 0.05, 0.02
+_EXACT, _HEDGED, _HEDGED_SHARE, _SAME_PERIOD = 0.003, 0.05, 0.02, 0.02
 
 
 @dataclass
@@ -140,7 +140,7 @@ class Authorised:
             pieces = [part[i : i + 2] for part in bare.split() for i in range(len(part) - 1)]
         else:
             pieces = [word for word in re.findall(r"[a-z]{4,}", bare) if word not in self.name]
-        lines = [line for line in self.lines if words.bundled.search(line)]
+        lines = [s for s in self.lines if words.bundled.search(s) or words.gift.search(s)]
         return any(piece in line for piece in pieces for line in lines)
 
     def _period(self, days: float, claim: Claim) -> bool:
@@ -223,5 +223,7 @@ def numbers_of(text: str, language: Language) -> Numbers:
 
 
 def _near(value: float, claim: Claim, known: Iterable[float]) -> bool:
-    tolerance = _HEDGED if claim.hedged else _EXACT
+    tolerance = _EXACT
+    if claim.hedged:
+        tolerance = _HEDGED_SHARE if claim.measure == "%" else _HEDGED
     return any(abs(value - other) <= tolerance * other + 1e-9 for other in known)

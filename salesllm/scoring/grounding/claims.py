@@ -21,10 +21,14 @@ TENTHS = "折"
 """九折 is 90 % of the price."""
 _SENTENCE = re.compile(r"(?<=[!?。！？;；\n])|(?<=\.)(?=\s|$)")
 _CLAUSE = re.compile(r"(?<=[，、：])|(?<=[,:])(?=\s)|(?<=\s)[—–](?=\s)|——")
+_MARKS = re.compile(r"[*_`#]")
 _KUAI = re.compile(r"(?<=\d)块(\d)(?!\d)")
 _KUAI_END = re.compile(r"块钱?(?=$|[^\u4e00-\u9fff]|[吧呢啊的了就一左给您我一钱拿搞])")
 _EVERY = ("每", "全", "整", "第", "a ", "an ", "per ", "each ", "every ", "first ")
 _WITHIN = re.compile(r"\b(?:within|in|takes|about|for|after|only|just|the) $")
+
+
+_EDGES = ",.!?:;、。 "
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class Claim:
 
 def plain(text: str) -> str:
     """A text as the patterns read it."""
-    text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("-", " ").lower()
+    text = _MARKS.sub("", unicodedata.normalize("NFKC", text).replace("’", "'"))
+    text = text.replace("-", " ").lower()
     return _KUAI_END.sub("元", _KUAI.sub(r".\1元", text))
 
 
@@ -96,15 +101,27 @@ def claims(text: str, language: Language, *, financial: bool) -> Iterator[Claim]
     for sentence in sentences(text):
         whole = plain(sentence).strip()
         asks = whole.rstrip("”\"' ").endswith("?") and not words.offers.search(whole)
-        for quote in (part for part in _CLAUSE.split(sentence) if part.strip()):
-            clause = plain(quote).strip().strip(",.!?:;、。 ")
-            if asks or not clause:
-                continue
-            yield from _worded(words, clause, quote.strip(), whole, financial)
-            for quantity in read(clause, language):
-                claim = _claim(words, clause, quantity, quote.strip(), whole, financial)
-                if claim is not None:
-                    yield claim
+        if asks:
+            continue
+        quotes = [part.strip() for part in _CLAUSE.split(sentence) if part.strip()]
+        clauses = [plain(quote).strip(_EDGES) for quote in quotes]
+        worded: list[Claim] = []
+        for index, (quote, clause) in enumerate(zip(quotes, clauses, strict=True)):
+            worded += _worded(words, clause, quote, whole, financial)
+            told = not words.ours.search(clause) and any(map(words.aside.search, clauses[:index]))
+            refused = index + 1 < len(clauses) and words.refused.search(clauses[index + 1])
+            if not (told or refused):
+                yield from _numbers(words, clause, quote, whole, financial, language)
+        yield from worded or _worded(words, whole.strip(_EDGES), sentence.strip(), whole, financial)
+
+
+def _numbers(
+    words: Wording, clause: str, quote: str, sentence: str, financial: bool, language: Language
+) -> Iterator[Claim]:
+    for quantity in read(clause, language):
+        claim = _claim(words, clause, quantity, quote, sentence, financial)
+        if claim is not None:
+            yield claim
 
 
 def _claim(

@@ -34,8 +34,10 @@ class Wording:
 
     Attributes:
         denied: The clause says that something is not to be had.
+        refused: The clause behind the number says so.
         floor: After all, the number is to be had: "I can't go below #".
         aside: The number is somebody else's: a competitor's, the market's.
+        ours: After a number of somebody else's, this one is the salesperson's.
         supposed: The sum is one to reckon with, of a financial product.
         offers: The question is an offer; other questions claim nothing.
         grants: The number is given to the customer; it also makes a bare number an amount.
@@ -62,8 +64,10 @@ class Wording:
     """
 
     denied: re.Pattern[str]
+    refused: re.Pattern[str]
     floor: re.Pattern[str]
     aside: re.Pattern[str]
+    ours: re.Pattern[str]
     supposed: re.Pattern[str]
     offers: re.Pattern[str]
     grants: re.Pattern[str]
@@ -106,12 +110,14 @@ _EN = Wording(
         r"|no ?body|no one|never (?:give|offer|sell|go|do)|too low|lose money|impossible|instead of"
         r"|rather than|not #)\b"
     ),
+    refused=re.compile(r"^(?:that|which|this)(?:'s| is)? (?:not possible|impossible|too low|(?:i|we) can't)"),
     floor=re.compile(r"\b(?:below|under|less than|lower than) #"),
     aside=re.compile(
         r"\b(?:others?(?= )|elsewhere|competitors?|some(?:where|one|body) else|market|most people"
         r"|another|compared|neighbou?rs?|you (?:said|mentioned|told|named|asked|offered|wanted)"
         r"|your (?:budget|income|salary|savings|limit))\b|\byour #"
     ),
+    ours=re.compile(r"\b(?:we|our|i|us|my|for you|here)\b"),
     supposed=re.compile(
         r"\b(?:on|every|invest(?:ing|ed)?|put(?:ting)? (?:in|away|down|aside)?|deposit(?:ing|ed)?"
         r"|sav(?:e|ing)|order of|buy(?:ing)?|(?:say|suppose|assume|imagine|if) you \w+|for example)"
@@ -204,8 +210,8 @@ _EN = Wording(
         r"\bget (?P<bogo>one|another|(?:a|the) second)(?: one)? (?:for )?free\b"
         rf"|\b{_GIFTABLE} (?:\w+ )?free (?!{_NO_GIFT})(?P<what>[a-z]+ ?[a-z]*)"
         r"|\b(?:throw|chuck) in (?P<in>.+)"
-        rf"|\b(?:add|include|give you|give|get|receive) (?P<top>.+?) {_ON_TOP}|(?P<house>.+) {_ON_TOP}$"
-        r"|\bcomplimentary (?P<comp>.+)"
+        rf"|\b(?:add|include|give you|give|get|receive) (?P<top>.+?),? {_ON_TOP}|(?P<house>.+) {_ON_TOP}$"
+        r"|\bcomplimentary (?P<comp>.+)|\b(?P<yours>.+?) (?:is|are) yours for (?:nothing|free)"
         r"|\b(?:get|receive|add|send you|give you|have) (?P<as>.+?) as an? (?:free )?(?:gift|present|bonus|thank)"
     ),
     not_gift=re.compile(
@@ -215,7 +221,7 @@ _EN = Wording(
     given=re.compile(
         r"\b(?:free|gift|throw|from|with|your|every|order|today|extra|cost|charge|house|complimentary"
         r"|there|yours|nothing|this|that|even|will|also|some|another|second|brand|give|include|then"
-        r"|receive|them|have|would|could|when|more|added|customers?|present|bonus|well|just|only|spare)\b"
+        r"|receive|them|have|would|could|when|more|added|customers?|present|bonus|well|just|only|spare|(?:month|week|day|year)s?|three|four|five|seven|eight|nine|sign)\b"
     ),
     bundled=re.compile(
         r"\b(?:free|gifts?|includ\w+|comes? with|extras?|supplied|contents|box|set|pack|tucked|with)\b"
@@ -228,12 +234,13 @@ _EN = Wording(
                 r"|\b(?:shipping|delivery|postage)(?: is|'s| will be| comes)(?: \w+)? (?:free|on us|on the house)"
                 rf"|\b(?:ship|deliver|send) (?:it |them |this )?(?:\w+ )?{_ON_TOP}"
                 r"|\bwaive (?:the |your )?(?:delivery|shipping)"
+                r"|\b(?:won't|don't|not|nothing) (?:have to )?(?:pay )?(?:\w+ )*for (?:delivery|shipping|postage)"
             ),
             re.compile(r"^(?!returns?|warranty).*free (?:\w+ )?(?:shipping|delivery)|(?:shipping|delivery|dispatch\w*)[^.;]*\bfree"),
         ),
         Perk(
             "term",
-            re.compile(r"\blifetime (?:warranty|guarantee)|\b(?:warranty|guarantee)\b.*\b(?:for life|lifetime)"),
+            re.compile(r"\blifetime (?:warranty|guarantee)|\b(?:warranty|guarantee)\b.*\b(?:for life|lifetime|never (?:expires|ends|runs out)|forever|unlimited)"),
             re.compile(r"lifetime|for life"),
         ),
         Perk(
@@ -270,11 +277,13 @@ _ZH = Wording(
         r"|不包邮|不免(?!费)|不提供|不打(?!烊)|不送|不参加|不承诺|亏本|太低|做不了主|没有?(?:赠品|优惠|折扣|活动|这个)"
         r"|(?:赠品|优惠|折扣).{0,2}没有|而不是|不是#|哪有|谁也不|舍不得|打包票"
     ),
+    refused=re.compile(r"^(?:这个?)?(?:我们?)?.{0,3}(?:办不到|做不到|做不了|给不了|不行|没法做|没办法)"),
     floor=re.compile(r"(?:低于|少于|低过)#"),
     aside=re.compile(
-        r"别家|别人|人家|其[他它]|隔壁|同行|市面|市场|同类|对面|去别|您(?:刚才?)?(?:说|提|讲|问)"
+        r"别家|别人|人家|别的|其[他它]|隔壁|同行|市面|市场|同类|对面|去别|您(?:刚才?)?(?:说|提|讲|问)"
         r"|您(?:的|这)?(?:预算|收入|工资|存款|积蓄)|您一个月挣|您有|您(?:手上|手里)|您这#"
     ),
+    ours=re.compile("我|给您|咱"),
     supposed=re.compile(
         r"(?:存|投|放|买|拿|用|转|入|假如|比如|比方说|例如|举例|假设|按|每|以|拿出|靠)[入进了个您]*(?:的话)?#"
         r"|^#(?:存|放|投|一年|买|以内|以下|的话)|#(?:以内|以下|之内)"
@@ -323,7 +332,8 @@ _ZH = Wording(
         r"(?:[再还额外另多免费白搭]{0,3}(?:赠送|附送|附赠|白送|送|搭))(?:给)?(?:您|你)?"
         r"(?:#|[一两二三四五六十\d]+)(?P<what>[个份套把张包瓶盒节件条次台袋桶根支箱双对本只束块年月].*)"
         r"|(?:赠送|附送|附赠|免费送|白送|额外送)(?:您|你)?(?P<as>[^#\d元].*)"
-        r"|(?P<bogo>买[一二两三\d#]+件?送[一二两三\d#]+)"
+        r"|(?:白|免费)[拿领得](?P<free>.*)|多[给拿寄]您?(?:#|[一两三\d]+)(?P<more>[个份套把张包瓶盒件].*)"
+        r"|(?:开户|见面|签约|入会|进店)礼(?P<in>.*)|(?P<bogo>买[一二两三\d#]+件?送[一二两三\d#]+)"
     ),
     not_gift=re.compile(r"^(?:次|年|月|天).{0,2}(?:退|换|货)|送货|送到|上门|配送|送达|机会|答复|电话"),
     given=re.compile(r"赠|送|免费|今天|下单|不要钱|一个|两个|一套|一把|给您|可以|额外|本来|就在|里"),
@@ -332,7 +342,7 @@ _ZH = Wording(
         Perk(
             "term",
             re.compile(
-                r"(?<!不)包邮|(?<!不)免(?:运费|邮)|(?:运费|邮费|快递费).{0,4}(?:我们出|算我|我出|我来|不用您|不收|免(?!不))"
+                r"(?<!不)包邮|(?<!不)免(?:运费|邮)|(?:运费|邮费|快递费).{0,4}(?:我们出|算我|我出|我来|不用您|不收|(?<!不)免(?!不))"
                 r"|送货(?:上门)?(?:不收|不要钱|免费)|免费(?:送货|配送|送到|上门)|(?<!不)免(?:快递费|配送费)"
             ),
             re.compile(r"包邮|免运费|免邮|免费(?:送货|配送|送|上门)|^(?!退|质保).*运费.{0,4}(?:免|卖家|不收)"),
@@ -356,7 +366,7 @@ _ZH = Wording(
         Perk(
             "promise",
             re.compile(
-                r"(?<!不)(?:保证|担保|包|打包票|承诺)(?:您|你)?(?:不会|不)亏|(?<!不)稳赚"
+                r"(?<!不)(?:保证|担保|包|打包票|承诺)(?:您|你)?(?:不会|不)亏|(?<!不)稳赚|(?<!不)包赚|只涨不跌|亏了.{0,3}(?:赔|算我)"
                 r"|收益.{0,3}(?:有保证|保证的)|保证(?:收益|赚|盈利)"
             ),
             re.compile(r"本金|存款保险|(?<!不作)(?<!不)保证|保本"),
