@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 
 from salesllm.report.figures import Estimate
 from salesllm.report.lines import Axes, point_chart, rank_chart
 
 
-def texts(root: ET.Element, kind: str) -> Iterator[tuple[str, float]]:
-    """The texts of a class with the height at which they stand."""
-    for svg in root.iter("svg"):
-        for text in svg.findall("text") + svg.findall("g/svg/text"):
-            if text.get("class") == kind:
-                yield text.text or "", float(text.get("y", 0))
-
-
 def test_the_best_rank_is_on_top_and_every_line_ends_at_its_name() -> None:
     ranks = {"first": [2.0, 1.0], "a name of more than twenty letters": [1.0, 2.0], "c": [3, 3]}
     root = ET.fromstring(rank_chart(ranks, [0.0, 1.0], x="alpha", chosen=0.6))
-    heights = {text: y for text, y in texts(root, "tick") if text in "123"}
+    heights = {
+        text.text: float(text.get("y", 0))
+        for text in root.findall("text[@class='tick']")
+        if text.get("text-anchor") == "end"
+    }
     assert heights["1"] < heights["2"] < heights["3"]
     ends = [svg for svg in root.iter("svg") if svg.find("text[@class='end']") is not None]
     names = [svg.findtext("text") for svg in sorted(ends, key=lambda svg: float(svg.get("y", 0)))]
@@ -64,7 +59,7 @@ def test_points_and_their_intervals_stand_where_the_axes_say() -> None:
         g.get("transform", "") for g in root.iter("g") if g.find("*[@class='mark']") is not None
     ]
     assert len(marks) == 2
-    assert all(f" {middle:g})" in mark for mark in marks)
+    assert all(f" {middle:.2f})" in mark for mark in marks)
     assert marks[0] != marks[1], "side by side"
     assert "Chart: y by x. zh, 5: 0.50 (0.25–1.00); en, 5: 0.50." in str(root.get("aria-label"))
 
