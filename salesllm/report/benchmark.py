@@ -20,7 +20,7 @@ from salesllm.benchmark.run import SUMMARY
 from salesllm.files import read_json
 from salesllm.report import board
 from salesllm.report.html import ENVIRONMENT
-from salesllm.report.scores import NONE, OVERALL, published, table_of
+from salesllm.report.scores import NONE, OVERALL, languages, published, table_of, whole
 from salesllm.report.table10 import DAGGER, rate_text, write_tables
 from salesllm.report.transcripts import write_transcripts
 
@@ -78,6 +78,8 @@ def render_benchmark(summary: Mapping[str, Any], rows: int) -> str:
         table=table_of(leaderboard, _title(summary)) if leaderboard else None,
         published=published(),
         rows=rows,
+        languages=languages(leaderboard) if leaderboard else [],
+        whole=whole(leaderboard) if leaderboard else None,
         board=board,
         rate_text=rate_text,
         DAGGER=DAGGER,

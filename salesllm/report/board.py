@@ -9,15 +9,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from salesllm.report.charts import Mark, Row, interval_plot
-from salesllm.report.figures import Estimate, estimate, percent
+from salesllm.report.charts import Mark, Row, interval_plot, shortened, ticks
+from salesllm.report.figures import Estimate, estimate
 from salesllm.report.lines import Axes, point_chart, rank_chart
-from salesllm.report.scores import NONE, OVERALL, Score, Table
+from salesllm.report.scores import NONE, OVERALL, Score, Table, languages, whole
 from salesllm.scenario import Difficulty
 
 Leaderboard = Mapping[str, Any]
 
-_TENTHS = [i / 5 for i in range(6)]
+_FIFTHS = [i / 5 for i in range(6)]
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,6 @@ class Difference:
     value: float
     text: str
     certain: bool
-
-
-def whole(leaderboard: Leaderboard) -> str:
-    """The group that takes in all rows: the only language, or `overall`."""
-    languages: list[str] = leaderboard["languages"]
-    return languages[0] if len(languages) == 1 else OVERALL
 
 
 def best(table: Table, customer: str, group: str) -> tuple[str, Score] | None:
@@ -57,8 +51,9 @@ def ranking(leaderboard: Leaderboard, table: Table, customer: str) -> Markup:
     for name, score in scores.items():
         if score.mean is not None:
             text = f"{score.text} ({score.interval})" if score.interval else score.text
-            rank = f", rank {score.rank_text}" if score.ranks else ""
-            rows.append(Row(name, [Mark(OVERALL, score.mean, text)], text + rank))
+            # The interval is drawn; on a phone there is no room to write it as well.
+            end = f"{score.text}, rank {score.rank_text}" if score.ranks else score.text
+            rows.append(Row(shortened(name, 22), [Mark(OVERALL, score.mean, text)], end))
             ends += [score.mean.value, *(e for e in (score.mean.low, score.mean.high) if e)]
     rows.sort(key=lambda row: -row.marks[0].estimate.value)
     low, high = (min(ends), max(ends)) if ends else (0.0, 10.0)
@@ -83,9 +78,9 @@ def calibration(leaderboard: Leaderboard, customer: str) -> Markup:
             for point in groups.get(language, ())
             if (bought := estimate(point, "bought", "n")) is not None
         ]
-        for language in leaderboard["languages"]
+        for language in languages(leaderboard)
     }
-    axes = Axes("propensity in the customer's script", "share that bought", _TENTHS, _TENTHS)
+    axes = Axes("propensity in the customer's script", "share that bought", _FIFTHS, _FIFTHS)
     label = f"Buy rate with the customer {customer}"
     return point_chart(series, axes, label=label, diagonal=True)
 
@@ -93,22 +88,26 @@ def calibration(leaderboard: Leaderboard, customer: str) -> Markup:
 def score_by_turns(leaderboard: Leaderboard, customer: str) -> dict[str, Markup]:
     """A chart a salesperson: mean score by the length of the dialogue (Figure 5)."""
     groups = leaderboard["turns"][customer]
-    charts = {}
-    for name in leaderboard["salespeople"]:
-        series = {
+    points = {
+        name: {
             language: [
                 (sum(each["turns"]) / 2, mean)
                 for each in groups.get(language, {}).get(name, ())
                 if (mean := estimate(each, "mean", "n")) is not None
             ]
-            for language in leaderboard["languages"]
+            for language in languages(leaderboard)
         }
-        last = max((x for points in series.values() for x, _ in points), default=1.0)
-        step = 5 if last <= 25 else 10
-        across = range(0, int(-(-last // step)) * step + 1, step)
-        axes = Axes("turns", "score", across, (0, 5, 10), height=80)
-        charts[name] = point_chart(series, axes, label=f"{name}, {customer}", joined=True)
-    return charts
+        for name in leaderboard["salespeople"]
+    }
+    every = [p for series in points.values() for line in series.values() for p in line]
+    last = max((turns for turns, _ in every), default=1.0)
+    low = min((mean.value for _, mean in every), default=0.0)
+    high = max((mean.value for _, mean in every), default=10.0)
+    axes = Axes("turns", "score", ticks(0, last, 4), ticks(low, high, 3), height=100)
+    return {
+        name: point_chart(series, axes, label=f"{name}, {customer}", joined=True)
+        for name, series in points.items()
+    }
 
 
 def groups_of(leaderboard: Leaderboard, dimension: str, customer: str) -> list[str]:
@@ -138,9 +137,12 @@ def endings(leaderboard: Leaderboard, customer: str) -> list[str]:
     return [how for how, _ in total.most_common()]
 
 
-def mean_turns(leaderboard: Leaderboard, customer: str, salesperson: str) -> float | None:
-    groups: Mapping[str, Mapping[str, float | None]] = leaderboard["mean_turns"][customer]
-    return groups.get(whole(leaderboard), {}).get(salesperson)
+def mean_turns(
+    leaderboard: Leaderboard, customer: str, salesperson: str, group: str
+) -> float | None:
+    raw = leaderboard["turns"]["mean_turns"][customer].get(group, {}).get(salesperson)
+    mean = estimate(raw, "mean", "n")
+    return None if mean is None else mean.value
 
 
 def differences(leaderboard: Leaderboard, customer: str) -> dict[str, dict[str, Difference]]:
@@ -162,17 +164,9 @@ def _difference(mean: Estimate, sign: int, certain: bool) -> Difference:
     return Difference(value, f"{value:+.2f}{span}, {mean.n} scenarios", certain)
 
 
-def buy_rates(leaderboard: Leaderboard, customer: str) -> Iterator[tuple[str, float, str, int]]:
-    """(difficulty, propensity, buy rate with its interval, dialogues)."""
+def buy_rates(leaderboard: Leaderboard, customer: str) -> Iterator[tuple[str, float, Estimate]]:
+    """(difficulty, propensity, buy rate), over all languages."""
     for point in leaderboard["calibration"][customer].get(whole(leaderboard), ()):
         bought = estimate(point, "bought", "n")
         if bought is not None:
-            span = (
-                "" if bought.low is None else f" ({percent(bought.low)} to {percent(bought.high)})"
-            )
-            yield (
-                point["difficulty"],
-                point["propensity"],
-                percent(bought.value) + span,
-                bought.n or 0,
-            )
+            yield point["difficulty"], point["propensity"], bought

@@ -59,6 +59,7 @@ def _words(what: str, kind: str | None, by: str | None = None) -> str:
 def facts(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(name, what is to be said of it), of what there is."""
     found = {
+        "Final": "" if row.get("final") is None else number(row["final"], 2),
         "Buying": _buying(row),
         "Selling": _selling(row),
         "Rater's reason": row.get("selling_reason") if row.get("selling") is not None else "",
@@ -120,7 +121,7 @@ def _cleaned(sides: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _guard(guard: Mapping[str, int] | None) -> str:
-    if not guard:
+    if not guard or not guard["flagged"]:
         return ""
     return (
         f"{guard['flagged']} of {guard['drafts']} drafts for {guard['turns']} turns flagged, "

@@ -158,6 +158,11 @@ def _interval(mark: Mark, x: Callable[[float], str], y: float) -> Markup:
     return element("g", *parts, class_=f"s-{mark.series}")
 
 
+def shortened(name: str, most: int) -> str:
+    """A name that fits, its end replaced by an ellipsis where it must be."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
 def at(x: str, y: float, *children: Markup) -> Markup:
     """Shapes drawn in pixels around a place whose distance from the left is given in percent."""
     return element("svg", *children, x=x, y=y, style="overflow:visible")

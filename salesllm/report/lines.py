@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from salesllm.report.charts import at, element, shape, share, ticks
+from salesllm.report.charts import at, element, shape, share, shortened, ticks
 from salesllm.report.data import Curve
 from salesllm.report.figures import Estimate
 
@@ -132,7 +132,6 @@ def rank_chart(
     ends = sorted(ranks, key=lambda name: ranks[name][-1])  # equals stand below one another
     for index, (name, line) in enumerate(ranks.items()):
         moves = f"{name}: from {line[0]:g} to {line[-1]:g}"
-        label = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
         y = axes.y_of(1 + ends.index(name))
         parts.append(
             element(
@@ -140,7 +139,7 @@ def rank_chart(
                 element("title", moves),
                 axes.line(list(zip(settings, line, strict=True)), _dash(index // len(_DASHES))),
                 at("100%", axes.y_of(line[-1]), element("circle", class_="mark", r=3)),
-                at("100%", y, element("text", label, class_="end", x=9, y=4)),
+                at("100%", y, element("text", shortened(name, _NAME), class_="end", x=9, y=4)),
                 class_=_line_class(index),
             )
         )
@@ -186,7 +185,8 @@ def point_chart(
 
 def _point(name: str, value: Estimate, axes: Axes, aside: float, texts: str) -> Sequence[Markup]:
     title = element("title", texts)
-    mark = element("g", shape(name), transform=f"translate({aside:g} {axes.y_of(value.value):.2f})")
+    place = f"translate({aside:g} {axes.y_of(value.value):.2f}) scale(.7)"
+    mark = element("g", shape(name), transform=place)
     if value.low is None or value.high is None:
         return [title, mark]
     low, high = axes.y_of(value.low), axes.y_of(value.high)

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from salesllm.report.figures import Estimate, estimate, interval
+from salesllm.report.figures import LANGUAGES, Estimate, estimate, interval
 
 OVERALL = "overall"
 ABSENT = "\N{EM DASH}"
@@ -108,10 +108,20 @@ def places(means: Mapping[str, float]) -> dict[str, int]:
     return {name: place for name, place in ranked.items() if place <= 3}
 
 
+def languages(leaderboard: Mapping[str, Any]) -> list[str]:
+    """The languages of a run, Chinese first, as the paper has them."""
+    return sorted(leaderboard["languages"], key=list(LANGUAGES).index)
+
+
+def whole(leaderboard: Mapping[str, Any]) -> str:
+    """The group that takes in all rows: the only language, or `overall`."""
+    found = languages(leaderboard)
+    return found[0] if len(found) == 1 else OVERALL
+
+
 def table_of(leaderboard: Mapping[str, Any], title: str) -> Table:
     """A run's own table, from `salesllm.benchmark.leaderboard`."""
-    languages = leaderboard["languages"]
-    groups = [*languages, OVERALL] if len(languages) > 1 else languages
+    groups = list(dict.fromkeys([*languages(leaderboard), whole(leaderboard)]))
     columns = [(customer, group) for customer in leaderboard["customers"] for group in groups]
     found: dict[Column, dict[str, Mapping[str, Any]]] = {
         (customer, group): leaderboard["table"].get(customer, {}).get(group, {})

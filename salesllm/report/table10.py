@@ -31,7 +31,7 @@ def write_tables(folder: Path, leaderboard: Mapping[str, Any], title: str) -> li
 
 def as_markdown(table: Table) -> str:
     """The table; a run's is followed by its intervals, ranks, coverage and grounding."""
-    mark = {1: "**{}**", 2: "<u>{}</u>", 3: f"{{}} {DAGGER}", None: "{}"}
+    mark = {1: "**{}**", 2: "<ins>{}</ins>", 3: f"{{}} {DAGGER}", None: "{}"}
     header = ["Salesperson", *(f"{c}, {_head(g)}" for c, g in table.columns)]
     lines = [f"## {table.title}", "", *_markdown_head([_plain(name) for name in header])]
     for name, row in table.rows.items():

@@ -63,7 +63,7 @@
   }
 
   function flagsOf(row) {
-    return Object.values(index.flags).filter((_, bit) => (index.rows.flags[row] >> bit) & 1);
+    return Object.keys(index.flags).filter((_, bit) => (index.rows.flags[row] >> bit) & 1);
   }
 
   function score(name, row) {
@@ -206,7 +206,6 @@
 
   function page(row, read) {
     const fact = ([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text));
-    const scores = ["final", "buying", "selling"].map((name) => fact([worded(name), score(name, row)]));
     const placed = (mark) => mark[0] !== null && read.turns?.[mark[0]];
     const stray = read.marks.filter((mark) => !placed(mark));
     return [
@@ -214,8 +213,7 @@
       el("p", { class: "caption" }, `${value("salesperson", row)} sells ${value("product_id", row)} to ` +
         `${value("customer", row)} · ${worded(value("category", row))} · ${worded(value("difficulty", row))} · ` +
         `ended: ${worded(value("termination", row))}`),
-      el("p", { class: "legend" }, ...flagsOf(row).map((flag) => el("span", { class: "flag" }, `⚑ ${flag}`))),
-      el("dl", { class: "row" }, ...scores),
+      el("p", { class: "legend" }, ...flagsOf(row).map((flag) => el("span", { class: "flag" }, `⚑ ${index.flags[flag]}`))),
       el("dl", { class: "facts" }, ...read.facts.map(fact)),
       ...(read.turns ? [talk(row, read)] : [el("p", { class: "missing" }, "This dialogue failed: there is nothing to read.")]),
       ...stray.map((mark) => el("p", { class: "remark" }, `${mark[3]}, in no turn: “${mark[2]}”`)),
