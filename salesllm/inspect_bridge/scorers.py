@@ -13,6 +13,8 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any, cast
 
+import anyio
+import anyio.to_thread
 from inspect_ai.scorer import (
     Metric,
     MetricProtocol,
@@ -223,7 +225,7 @@ class _Reader:
     """An intent scorer for many samples at once: whoever has the lock scores all that wait."""
 
     def __init__(self, scorer: IntentScorer) -> None:
-        self._scorer, self._lock = scorer, asyncio.Lock()
+        self._scorer, self._lock = scorer, anyio.Lock()
         self._waiting: dict[object, Dialogue] = {}
         self._scores: dict[object, IntentScore] = {}
 
@@ -233,7 +235,7 @@ class _Reader:
         async with self._lock:
             if ticket in self._waiting:
                 batch = dict(self._waiting)
-                scores = await asyncio.to_thread(self._scorer.score, list(batch.values()))
+                scores = await anyio.to_thread.run_sync(self._scorer.score, list(batch.values()))
                 self._scores |= zip(batch, scores, strict=True)
                 for scored in batch:
                     del self._waiting[scored]

@@ -64,7 +64,7 @@ def benchmark(recipe: str, customer: str | None = None, **settings: Any) -> Task
 def _task(made: BenchmarkRecipe, customer: str | None) -> Task:
     scenarios = list(first_of_each_language(scenarios_of(made), made.limit))
     sampling = made.sampling
-    prompts_dir = str(made.prompts_dir.resolve()) if made.prompts_dir else None
+    prompts_dir = str(made.prompts_dir) if made.prompts_dir else None
     return Task(
         dataset=MemoryDataset([_sample(scenario) for scenario in scenarios], name=made.name),
         solver=sales_dialogue(made, _customer(made, customer)),
@@ -105,6 +105,8 @@ def _load(path: str, settings: Mapping[str, Any]) -> BenchmarkRecipe:
         if getattr(made, key):
             fix = "Leave it out: Inspect has --limit, --cost-limit and eval-retry"
             raise InputError("only eval/benchmark.py can do that", field=key, fix=fix)
+    if made.prompts_dir is not None:
+        made.prompts_dir = made.prompts_dir.resolve()  # it is read later, maybe from elsewhere
     return made
 
 

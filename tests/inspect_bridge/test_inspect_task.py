@@ -190,6 +190,21 @@ def test_a_judge_off_format_leaves_samples_unscored(
     assert figures(again)["final"][1] == 3
 
 
+def test_a_refusal_is_unscored(values: Values, actors: Loopback, tmp_path: Path) -> None:
+    def fault_of(body: dict[str, Any]) -> Fault | None:
+        refuses = body["model"] == "seller" and "kettle 1" in body["messages"][0]["content"]
+        return Fault("filtered") if refuses else None
+
+    actors.fault_of = fault_of
+    log = run(values, tmp_path)
+    assert log.status == "success"
+    refused = samples(log)["en-1::1"]
+    assert refused.metadata["termination"] == "refused"
+    assert {score.reason for score in (refused.scores or {}).values()} == {"refusal"}
+    metrics, unscored = figures(log)["selling"]
+    assert (unscored, metrics["mean"]) == (1, pytest.approx((8 * 3 + 3 * 2) / 5))
+
+
 def test_a_limit_of_inspects_is_neither_an_error_nor_a_score(
     values: Values, tmp_path: Path
 ) -> None:
