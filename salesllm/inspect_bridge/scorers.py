@@ -140,7 +140,7 @@ def buying(intent: dict[Language, str]) -> Scorer:
 
 @scorer(metrics=_METRICS)
 def selling(
-    judges: list[dict[str, Any]],
+    judges: list[dict[str, Any]] | None = None,
     sampling: dict[str, Any] | None = None,
     attempts: int = 3,
     samples: int = 1,
@@ -158,7 +158,7 @@ def selling(
     Raises:
         InputError: A judge cannot be opened, and the role is not given.
     """
-    part = Part(GRADER, [ChatSpec.model_validate(judge) for judge in judges])
+    part = Part(GRADER, [ChatSpec.model_validate(judge) for judge in judges or ()])
     settings = SamplingRecipe.model_validate(sampling or {}).settings()
 
     async def score(state: TaskState, dialogue: Dialogue) -> Score:
