@@ -18,7 +18,7 @@ FLOORS = (
     {"chat"},
     {"simulate", "scoring", "fidelity"},
     {"benchmark", "training"},
-    {"preferences", "generation"},
+    {"preferences", "generation", "inspect_bridge"},
     {"report"},
     {"quickstart"},
     {"cli"},
