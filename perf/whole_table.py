@@ -24,7 +24,7 @@ from random import Random
 from typing import Any, get_args
 
 import yaml
-from endpoint import serve
+from scripted import serve
 
 from salesllm.dialogue import END_MARKER, Language, Message, Speaker, turns_from
 from salesllm.errors import entry_point
