@@ -25,7 +25,7 @@ from salesllm.benchmark.budget import (
 )
 from salesllm.benchmark.cast import Cast
 from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, Cell, cells_of
-from salesllm.benchmark.guard import open_guard
+from salesllm.benchmark.guard import DetectorGuard
 from salesllm.benchmark.inputs import Inputs, inputs_of, introduce, refuse_finished
 from salesllm.benchmark.leaderboard import leaderboard
 from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
@@ -70,10 +70,14 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
         _say_what_is_left(recipe, cells, scenarios, inputs, console)
         return {}
     cast = Cast(recipe)
-    guard = open_guard(recipe.guard) if recipe.guard else None
+    languages = {scenario.language for scenario in scenarios.values()}
+    guard = None
+    if recipe.guard is not None:
+        settings = recipe.guard.model_dump(exclude={"detector"})
+        guard = DetectorGuard.load(recipe.guard.detector, languages, **settings)
     if not recipe.overwrite:
         refuse_finished(out, inputs)
-    scorers = load_scorers(recipe, {scenario.language for scenario in scenarios.values()})
+    scorers = load_scorers(recipe, languages)
     with Journal(out / JOURNAL, inputs.dialogues, anew=recipe.overwrite) as journal:
         introduce(inputs, journal)
         (out / SUMMARY).unlink(missing_ok=True)  # until it is there again, the run is unfinished

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
+from salesllm.benchmark.guard import guard_rates
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.scoring import rules
 from salesllm.simulate import Termination
@@ -143,18 +144,15 @@ def _cleaned(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def _guard(rows: Iterable[Row]) -> dict[str, dict[str, Any]] | None:
-    """Each customer's rate of flagged turns before the guard and after it."""
-    counts: dict[str, Counter[str]] = {}
+    """Each customer's rate of flagged turns, before the guard and after it; None without one."""
+    counts: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         if row["guard"] is not None:
-            counts.setdefault(row["customer"], Counter()).update(row["guard"])
+            counts[row["customer"]].append(row["guard"])
     return {
-        name: dict(count)
-        | {
-            "rate_before": count["flagged"] / count["turns"] if count["turns"] else None,
-            "rate_after": count["kept_flagged"] / count["turns"] if count["turns"] else None,
-        }
-        for name, count in counts.items()
+        name: {key: rate.as_dict("rate", "turns") for key, rate in guard_rates(each).items()}
+        | {"drafts": sum(count["drafts"] for count in each)}
+        for name, each in counts.items()
     } or None
 
 
