@@ -6,7 +6,8 @@ Everybody plays the same dialogues, 20 calls each, against the same endpoint on 
 (`perf/endpoint.py`), which answers after a fixed time and does nothing else. Each client has a
 process of its own, warms up with two dialogues and then plays all at once. Ours is the whole of
 `run_benchmark`: scripts, clean-up and checks of every message, a journal synced to disk, scores by
-rules, files and summary. The others keep the conversation and ask; Inspect AI also writes its log.
+rules, files and summary. The others keep the conversation and ask; Inspect AI also writes its log,
+and none of them scores.
 The last line is JSON. Needs `pip install inspect-ai openai`.
 """
 
@@ -46,7 +47,7 @@ SAMPLING = {"temperature": 0.8, "top_p": 0.99, "max_tokens": 2048}
 
 def ours(url: str, dialogues: int) -> None:
     def speaker(name: str) -> dict[str, Any]:
-        address = {"provider": "endpoint", "model": name, "base_url": url}
+        address = {"provider": "endpoint", "model": "m", "base_url": url}
         return {**address, "name": name, "concurrency": dialogues}
 
     with tempfile.TemporaryDirectory() as folder:
@@ -58,6 +59,7 @@ def ours(url: str, dialogues: int) -> None:
                 "salespeople": [speaker("seller")],
                 "customers": [speaker("buyer")],
                 "judge": "rules",
+                "grounding": "none",
                 "sampling": SAMPLING,
                 "concurrency": dialogues,
             }
