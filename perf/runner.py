@@ -4,11 +4,10 @@
 
 Everybody plays the same dialogues, 20 calls each, against the same endpoint on loopback
 (`perf/endpoint.py`), which answers after a fixed time and does nothing else. Each client has a
-process of its own, warms up with two dialogues and then plays all at once. Ours is the whole of
-`run_benchmark`: scripts, clean-up and checks of every message, a journal synced to disk, scores by
-rules, files and summary. The others keep the conversation and ask; Inspect AI also writes its log,
-and none of them scores.
-The last line is JSON. Needs `pip install inspect-ai openai`.
+process of its own, warms up with two dialogues and then plays all at once. Ours is `run_benchmark`
+from reading the scenarios until the last dialogue is in the journal, synced to disk; `ours_run_s`
+is all of it, with scores by rules, files and summary. The others keep the conversation and ask;
+Inspect AI also writes its log. The last line is JSON. Needs `pip install inspect-ai openai`.
 """
 
 from __future__ import annotations
@@ -22,16 +21,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from salesllm.benchmark.cell import JOURNAL
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.benchmark.run import run_benchmark
 from salesllm.dialogue import Speaker
-from salesllm.errors import InputError, entry_point
+from salesllm.errors import entry_point
+from salesllm.scenario import Scenario, write_scenarios
 from salesllm.scenarios.sampling import sample_scenarios
 from salesllm.scenarios.scripts import script_of
 
@@ -45,43 +46,37 @@ PEERS_UP_TO = 400
 SAMPLING = {"temperature": 0.8, "top_p": 0.99, "max_tokens": 2048}
 
 
-def ours(url: str, dialogues: int) -> None:
+def ours(url: str, scenarios: Sequence[Scenario], folder: Path) -> float:
     def speaker(name: str) -> dict[str, Any]:
         address = {"provider": "endpoint", "model": "m", "base_url": url}
-        return {**address, "name": name, "concurrency": dialogues}
+        return {**address, "name": name, "concurrency": len(scenarios)}
 
-    with tempfile.TemporaryDirectory() as folder:
-        recipe = BenchmarkRecipe.model_validate(
-            {
-                "name": "runner",
-                "output_dir": folder,
-                "sample": {"languages": ["en"], "n": dialogues},
-                "salespeople": [speaker("seller")],
-                "customers": [speaker("buyer")],
-                "judge": "rules",
-                "grounding": "none",
-                "sampling": SAMPLING,
-                "concurrency": dialogues,
-            }
-        )
-        run_benchmark(recipe, Console(file=io.StringIO()))
+    recipe = BenchmarkRecipe.model_validate(
+        {
+            "name": "runner",
+            "output_dir": folder / "run",
+            "scenarios": folder / "scenarios.jsonl",
+            "salespeople": [speaker("seller")],
+            "customers": [speaker("buyer")],
+            "judge": "rules",
+            "grounding": "none",
+            "sampling": SAMPLING,
+            "concurrency": len(scenarios),
+        }
+    )
+    run_benchmark(recipe, Console(file=io.StringIO()))
+    return (folder / "run" / JOURNAL).stat().st_mtime
 
 
-def parts(dialogues: int) -> list[tuple[tuple[str, str], str]]:
+def parts(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[str], str]]:
     """Of each dialogue both scripts, the salesperson's first, and the opener."""
-    return [
-        (
-            (
-                script_of(scenario, Speaker.SALESPERSON, "script"),
-                script_of(scenario, Speaker.CUSTOMER, "script"),
-            ),
-            scenario.attributes.initial_utterance,
-        )
-        for scenario in sample_scenarios("en", dialogues, seed=0, split="test")
-    ]
+    for scenario in scenarios:
+        sides = (Speaker.SALESPERSON, Speaker.CUSTOMER)
+        scripts = [script_of(scenario, side, "script") for side in sides]
+        yield scripts, scenario.attributes.initial_utterance
 
 
-def stock_openai(url: str, dialogues: int) -> None:
+def stock_openai(url: str, scenarios: Sequence[Scenario], folder: Path) -> float:
     from openai import AsyncOpenAI
 
     async def play(client: AsyncOpenAI, scripts: Sequence[str], opener: str) -> None:
@@ -97,12 +92,13 @@ def stock_openai(url: str, dialogues: int) -> None:
 
     async def play_all() -> None:
         async with AsyncOpenAI(base_url=url, api_key="none") as client:
-            await asyncio.gather(*(play(client, *part) for part in parts(dialogues)))
+            await asyncio.gather(*(play(client, *part) for part in parts(scenarios)))
 
     asyncio.run(play_all())
+    return time.time()
 
 
-def inspect_ai(url: str, dialogues: int) -> None:
+def inspect_ai(url: str, scenarios: Sequence[Scenario], folder: Path) -> float:
     from inspect_ai import Task, eval
     from inspect_ai.dataset import Sample
     from inspect_ai.model import (
@@ -133,27 +129,27 @@ def inspect_ai(url: str, dialogues: int) -> None:
     task = Task(
         dataset=[
             Sample(input=opener, metadata={"scripts": scripts})
-            for scripts, opener in parts(dialogues)
+            for scripts, opener in parts(scenarios)
         ],
         solver=dialogue(),
     )
-    with tempfile.TemporaryDirectory() as folder:
-        (log,) = eval(
-            task,
-            model="openai-api/loopback/m",
-            model_base_url=url,
-            model_args={"api_key": "none"},
-            log_dir=folder,
-            display="none",
-            max_samples=dialogues,
-            max_connections=dialogues,
-            **SAMPLING,
-        )
-        if log.status != "success":
-            raise RuntimeError(f"Inspect AI: {log.error}")
+    (log,) = eval(
+        task,
+        model="openai-api/loopback/m",
+        model_base_url=url,
+        model_args={"api_key": "none"},
+        log_dir=str(folder),
+        display="none",
+        max_samples=len(scenarios),
+        max_connections=len(scenarios),
+        **SAMPLING,
+    )
+    if log.status != "success":
+        raise RuntimeError(f"Inspect AI: {log.error}")
+    return time.time()
 
 
-CLIENTS: dict[str, Callable[[str, int], None]] = {
+CLIENTS: dict[str, Callable[[str, Sequence[Scenario], Path], float]] = {
     "ours": ours,
     "inspect": inspect_ai,
     "openai": stock_openai,
@@ -162,24 +158,29 @@ CLIENTS: dict[str, Callable[[str, int], None]] = {
 
 def play(client: str, dialogues: int, seconds: float) -> dict[str, float]:
     """Plays against an endpoint of its own; CPU is this process's, and the endpoint's."""
+    scenarios = sample_scenarios("en", dialogues, seed=0, split="test")
     command = [sys.executable, str(Path(__file__).with_name("endpoint.py"))]
     command += ["--seconds", str(seconds), "--calls", str(CALLS)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as endpoint:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as endpoint,
+    ):
         assert endpoint.stdout is not None
         assert endpoint.stdin is not None
+        write_scenarios(Path(folder, "scenarios.jsonl"), scenarios)
         url = f"http://127.0.0.1:{endpoint.stdout.readline().strip()}/v1"
-        began, cpu = time.perf_counter(), time.process_time()
-        CLIENTS[client](url, dialogues)
-        taken, used = time.perf_counter() - began, time.process_time() - cpu
+        began, cpu = time.time(), time.process_time()
+        played = CLIENTS[client](url, scenarios, Path(folder))
+        ended, used = time.time(), time.process_time() - cpu
         endpoint.stdin.close()
         told = json.loads(endpoint.stdout.read())
     if told["calls"] != CALLS * dialogues:
         raise RuntimeError(f"{client} made {told['calls']} calls, not {CALLS * dialogues}")
     return {
-        "s": round(taken, 2),
-        "talk_s": round(told["seconds"], 2),
+        "s": round(played - began, 2),
+        "run_s": round(ended - began, 2),
         "cpu_ms_a_call": round(1000 * used / told["calls"], 3),
         "endpoint_cpu_s": round(told["cpu_seconds"], 2),
     }
@@ -204,7 +205,7 @@ def compare(dialogues: int, seconds: float) -> dict[str, Any]:
         found = measure(client, dialogues, seconds)
         print(
             f"{dialogues:5} dialogues, {seconds:g} s a call: {client:8}{found['s']:8.2f} s"
-            f" = {found['s'] / ideal:5.2f} x ideal (first call to last {found['talk_s']:.2f} s),"
+            f" = {found['s'] / ideal:5.2f} x ideal (the whole run {found['run_s']:.2f} s),"
             f" {found['cpu_ms_a_call']:.3f} ms CPU a call;"
             f" endpoint {found['endpoint_cpu_s']:.2f} s CPU; load {os.getloadavg()[0]:.1f}",
             flush=True,
