@@ -25,7 +25,7 @@ from salesllm.benchmark.budget import (
 )
 from salesllm.benchmark.cast import Cast
 from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, Cell, cells_of
-from salesllm.benchmark.guard import DetectorGuard
+from salesllm.benchmark.guard import open_guard
 from salesllm.benchmark.inputs import Inputs, inputs_of, introduce, refuse_finished
 from salesllm.benchmark.leaderboard import leaderboard
 from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
@@ -36,6 +36,7 @@ from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.errors import InputError
 from salesllm.files import atomic_open, jsonl, write_json
 from salesllm.journal import Journal
+from salesllm.prompts import load_prompt
 from salesllm.provenance import provenance
 from salesllm.scenario import Scenario, require_fields
 from salesllm.scenarios.scripts import script_of
@@ -71,10 +72,7 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
         return {}
     cast = Cast(recipe)
     languages = {scenario.language for scenario in scenarios.values()}
-    guard = None
-    if recipe.guard is not None:
-        settings = recipe.guard.model_dump(exclude={"detector"})
-        guard = DetectorGuard.load(recipe.guard.detector, languages, **settings)
+    guard = open_guard(recipe.guard, languages) if recipe.guard else None
     if not recipe.overwrite:
         refuse_finished(out, inputs)
     scorers = load_scorers(recipe, languages)
@@ -142,7 +140,8 @@ def _rehearse(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> None:
         if recipe.judge:
             judge.question(dialogue, scenario.product, recipe.prompts_dir)
         if recipe.auditor:
-            grounding.question(dialogue, scenario, recipe.prompts_dir)
+            prompt = load_prompt(grounding.PROMPT, scenario.language, recipe.prompts_dir)
+            prompt.render(facts="", history="")
 
 
 def _say_what_is_left(

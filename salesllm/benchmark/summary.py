@@ -14,7 +14,7 @@ from salesllm.benchmark.guard import guard_rates
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.scoring import rules
 from salesllm.simulate import Termination
-from salesllm.stats import bootstrap_mean
+from salesllm.stats import mean_interval
 
 SCORES = ("buying", "selling", "final")
 OVERALL = "overall"
@@ -64,7 +64,7 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> dic
         "results": {
             salesperson.name: {
                 customer.name: {
-                    group: _figures(of_group[salesperson.name, customer.name, group], recipe.seed)
+                    group: _figures(of_group[salesperson.name, customer.name, group])
                     for group in groups
                 }
                 for customer in recipe.customers
@@ -86,13 +86,13 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> dic
     }
 
 
-def _figures(rows: Sequence[Row], seed: int) -> dict[str, Any]:
+def _figures(rows: Sequence[Row]) -> dict[str, Any]:
     finished = [row for row in rows if not row["failed"]]
     figures: dict[str, Any] = {}
     for score in SCORES:
         scored = [row for row in rows if row[score] is not None]
-        interval = bootstrap_mean(
-            [row[score] for row in scored], [row["product_id"] for row in scored], seed=seed
+        interval = mean_interval(
+            [row[score] for row in scored], [row["product_id"] for row in scored]
         )
         figures[score] = interval.as_dict("mean") | {"unscored": len(rows) - len(scored)}
     return figures | {

@@ -70,9 +70,11 @@ _GONE = re.compile(
     re.IGNORECASE,
 )
 # Between asterisks, where a sentence may begin, "adjusts his glasses" is no emphasis.
-_DOES = re.compile(r"(?!(?:is|was|has|this|its|always|us|yes|plus|less|does)\b)[a-z]{2,}(?:s|ing) [a-z].*")
+_DOES = re.compile(
+    r"(?!(?:is|was|has|this|its|always|us|yes|plus|less|does)\b)[a-z]{2,}(?:s|ing) [a-z].*"
+)
 _NO_SPACE_BEFORE = set(".,!?;:，。！？；：\n")
-_STARTERS = "\n.!?…。！？\"”"
+_STARTERS = '\n.!?…。！？"”'
 
 
 def without_directions(reply: str) -> tuple[str, int, bool]:

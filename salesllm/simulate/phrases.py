@@ -181,7 +181,9 @@ _EN = Phrases(
         r"deal|let's|just the|only the|instead|go ahead|order|warranty|wrap\w*|accessor\w+|deliver\w*|"
         r"insurance|install\w*|extras?|gift|receipt|upgrade|case)\b",
     ),
-    reports=_any(r"\b(?:sa(?:id|ys?|ying)|told \w+|tells \w+|goes|like|called|means?|wr(?:ite|ote))$"),
+    reports=_any(
+        r"\b(?:sa(?:id|ys?|ying)|told \w+|tells \w+|goes|like|called|means?|wr(?:ite|ote))$"
+    ),
     more=_any(
         r"\b(?:else|also|add|extra|another|other|as well|too|besides|warranty|protection|wrap\w*|"
         r"accessor\w+|deliver\w*|insurance|install\w*|gift|receipt|upgrade|case|bundle|subscri\w+|"
