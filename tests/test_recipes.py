@@ -28,7 +28,8 @@ from salesllm.training.arguments import (
 from salesllm.training.labelling import LabellerRecipe
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted(path.relative_to(ROOT / "recipes") for path in ROOT.glob("recipes/**/*.yaml"))
+# models.yaml, beside the folders, is no recipe of a job.
+FILES = sorted(path.relative_to(ROOT / "recipes") for path in ROOT.glob("recipes/*/**/*.yaml"))
 
 SFT = (CustomerArguments, SFTConfig, ModelConfig)
 DPO = (PreferenceArguments, DPOConfig, ModelConfig)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from salesllm.dialogue import Language
-from salesllm.generation.numerals_en import english
-from salesllm.generation.numerals_zh import chinese
-from salesllm.generation.quantities import disagreements
+from salesllm.quantities.numerals_en import english
+from salesllm.quantities.numerals_zh import chinese
+from salesllm.quantities.quantity import disagreements
 from salesllm.scenario import Scenario
 from salesllm.scenarios.lint.fields import PLACEHOLDER
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.errors import InputError
+from salesllm.scoring.injection import defused
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -21,6 +25,9 @@ SCHEMAS: dict[str, dict[str, float]] = {
 """Label names with their worth, 0-10; the order is that of the classifier's outputs."""
 
 Layout = Literal["salesllm", "saleintent"]
+
+_WINDOW = 2048  # dialogues that are sorted by length, and in memory, at once
+_SURE = 0.99  # a likeliest label above it is the same in full precision
 
 _TAGS: dict[tuple[Layout, Language], dict[Speaker, str]] = {
     ("salesllm", "en"): {Speaker.SALESPERSON: "salesperson:", Speaker.CUSTOMER: "customer:"},
@@ -41,6 +48,7 @@ class IntentSettings:
         max_tokens: Tokens read from the end of the dialogue, special tokens included.
         layout: `salesllm` keeps whole turns where they fit; `saleintent` is the released scorer's
             flat text, cut at the token.
+        temperature: Logits are divided by it, which changes no label; `eval/intent.py` fits it.
     """
 
     language: Language
@@ -48,24 +56,48 @@ class IntentSettings:
     score: Literal["expected", "argmax"] = "expected"
     max_tokens: int = 128
     layout: Layout = "salesllm"
+    temperature: float = 1.0
+
+    @property
+    def purchase(self) -> str:
+        """The label that means a purchase, the one worth most: `buy`, or A, but not B.
+
+        B of the released scorer's classes is an interest in which nothing is agreed.
+        """
+        return max(self.labels, key=self.labels.__getitem__)
 
 
 @dataclass(frozen=True)
 class IntentScore:
-    """One dialogue's buying score, 0-10, with the label and probabilities behind it."""
+    """One dialogue's buying score, 0-10, with the label and probabilities behind it.
+
+    Attributes:
+        bought: Whether the likeliest label is the one that means a purchase.
+    """
 
     buying: float
     label: str
     probabilities: dict[str, float]
+    bought: bool
 
 
 def encode_ending(
     turns: Sequence[Turn], tokenizer: PreTrainedTokenizerBase, settings: IntentSettings
 ) -> list[int]:
-    """Input ids of a dialogue's end: training rows and scoring inputs both come from here.
+    """`encode_endings` of one dialogue."""
+    return encode_endings([turns], tokenizer, settings)[0]
+
+
+def encode_endings(
+    dialogues: Sequence[Sequence[Turn]],
+    tokenizer: PreTrainedTokenizerBase,
+    settings: IntentSettings,
+) -> list[list[int]]:
+    """Input ids of each dialogue's end: training rows and scoring inputs both come from here.
 
     Truncation drops the beginning. With the `salesllm` layout the kept part starts at a turn
-    unless the last turn alone is too long, which then keeps its tag and its own end.
+    unless the last turn alone is too long, which then keeps its tag and its own end. No turn can
+    pass for two: what reads as a speaker's tag or as a special token in a turn's text is none.
 
     Raises:
         InputError: The tokenizer is not an encoder's, or `max_tokens` leaves no room for a turn.
@@ -78,27 +110,40 @@ def encode_ending(
             field="model_name_or_path",
             fix="Take an encoder of the BERT or RoBERTa kind",
         )
-    tags = _TAGS[settings.layout, settings.language]
-    pieces: list[tuple[list[int], list[int]]] = []
-    for turn in turns:
-        tag = tokenizer.encode(tags[turn.speaker], add_special_tokens=False)
-        said = turn.text.strip()
-        text = tokenizer.encode(f" {said}\n", add_special_tokens=False)
-        pieces.append((tag, text))
+    tags = {
+        speaker: tokenizer.encode(tag, add_special_tokens=False)
+        for speaker, tag in _TAGS[settings.layout, settings.language].items()
+    }
     budget = settings.max_tokens - 2
-    if budget <= max(len(tag) for tag, _ in pieces):
+    if budget <= max(map(len, tags.values())):
         problem = f"{settings.max_tokens} tokens have no room for a turn"
         raise InputError(problem, field="max_tokens", fix="Raise max_tokens")
-    kept: list[int] = []
-    if settings.layout == "saleintent":
-        kept = [token for tag, text in pieces for token in (*tag, *text)][-budget:]
-    else:
-        for tag, text in reversed(pieces):
-            if len(tag) + len(text) + len(kept) > budget:
-                kept = kept or tag + text[len(tag) - budget :]
-                break
-            kept = tag + text + kept
-    return [first, *kept, last]
+    kept: list[list[int]] = [[] for _ in dialogues]
+    # Turn by turn from the end, all dialogues at once: no more is tokenised than has room.
+    unfilled, full, back = list(range(len(dialogues))), set[int](), 0
+    while unfilled := [i for i in unfilled if i not in full and back < len(dialogues[i])]:
+        back += 1
+        turns = [dialogues[i][-back] for i in unfilled]
+        texts = tokenizer(
+            [f" {defused(turn.text.strip())}\n" for turn in turns],
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,  # of a turn longer than the model's positions, which is cut below
+        )["input_ids"]
+        for i, turn, text in zip(unfilled, turns, texts, strict=True):
+            tag = tags[turn.speaker]
+            whole = [*tag, *text, *kept[i]]
+            if len(whole) <= budget:
+                kept[i] = whole
+                continue
+            full.add(i)
+            if settings.layout == "saleintent":
+                kept[i] = whole[-budget:]
+            elif not kept[i]:
+                kept[i] = [*tag, *text[len(tag) - budget :]]
+    return [[first, *ids, last] for ids in kept]
 
 
 class IntentScorer:
@@ -133,31 +178,81 @@ class IntentScorer:
             raise InputError(f"this scorer reads {settings.language}, not {language}", path=path)
         return cls(model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, settings)
 
-    def score(self, dialogues: Sequence[Dialogue], batch_size: int = 32) -> list[IntentScore]:
-        """Scores dialogues, batched by length, in the order given.
+    def save(self, folder: str | Path) -> None:
+        """Saves a checkpoint that `load` reads, with the settings as they are now."""
+        install(self.model.config, self.settings)
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def score(self, dialogues: Iterable[Dialogue], *, exact: bool = False) -> list[IntentScore]:
+        """`stream` as a list."""
+        return list(self.stream(dialogues, exact=exact))
+
+    def stream(
+        self, dialogues: Iterable[Dialogue], *, exact: bool = False
+    ) -> Iterator[IntentScore]:
+        """Scores dialogues in the order given, of which only some are in memory at once.
+
+        A CPU with bfloat16 arithmetic reads them in it first, which is three times as fast, and in
+        full precision again what it is not `_SURE` of: the labels are those of full precision, and
+        no score that was measured was 0.01 off.
+
+        Args:
+            exact: Read everything in full precision.
 
         Raises:
             InputError: A dialogue is in another language than the scorer's.
         """
+        queue = iter(dialogues)
+        while window := list(islice(queue, _WINDOW)):
+            for dialogue in window:
+                if dialogue.language != self.settings.language:
+                    problem = f"dialogue {dialogue.id!r} is {dialogue.language}"
+                    raise InputError(f"{problem}; the scorer reads {self.settings.language}")
+            turns = [dialogue.turns for dialogue in window]
+            endings = [tuple(e) for e in encode_endings(turns, self.tokenizer, self.settings)]
+            found = self._read(endings, exact)
+            yield from (found[ending] for ending in endings)
+
+    def _read(
+        self, endings: Iterable[tuple[int, ...]], exact: bool
+    ) -> dict[tuple[int, ...], IntentScore]:
+        """Each ending's score; equal ones are read once."""
+        unread = sorted(dict.fromkeys(endings), key=len)
+        found: dict[tuple[int, ...], IntentScore] = {}
+        for model in (self.model,) if exact or self._half is None else (self._half, self.model):
+            for batch in _batches(unread, self._batch_tokens):
+                found |= zip(
+                    batch, map(self._score, self._probabilities(model, batch)), strict=True
+                )
+            unread = [e for e in unread if max(found[e].probabilities.values()) < _SURE]
+        return found
+
+    def _probabilities(self, model: Any, batch: Sequence[tuple[int, ...]]) -> list[list[float]]:
+        """Of every label, in the order of the classifier's outputs."""
         import torch
 
-        for dialogue in dialogues:
-            if dialogue.language != self.settings.language:
-                problem = f"dialogue {dialogue.id!r} is {dialogue.language}"
-                raise InputError(f"{problem}; the scorer reads {self.settings.language}")
-        inputs = [encode_ending(d.turns, self.tokenizer, self.settings) for d in dialogues]
-        order = sorted(range(len(inputs)), key=lambda i: len(inputs[i]))
-        scores: dict[int, IntentScore] = {}
-        for start in range(0, len(order), batch_size):
-            chunk = order[start : start + batch_size]
-            batch = self.tokenizer.pad(
-                {"input_ids": [inputs[i] for i in chunk]}, return_tensors="pt"
-            ).to(self.model.device)
-            with torch.inference_mode():
-                probabilities = self.model(**batch).logits.float().softmax(-1).tolist()
-            for i, row in zip(chunk, probabilities, strict=True):
-                scores[i] = self._score(row)
-        return [scores[i] for i in range(len(inputs))]
+        inputs = self.tokenizer.pad({"input_ids": list(map(list, batch))}, return_tensors="pt")
+        with torch.inference_mode():
+            logits = model(**inputs.to(model.device)).logits.float()
+        rows: list[list[float]] = (logits / self.settings.temperature).softmax(-1).tolist()
+        return rows
+
+    @cached_property
+    def _half(self) -> Any:
+        """The model in bfloat16; None where that would not be faster."""
+        import torch
+
+        capabilities = getattr(torch.cpu, "get_capabilities", dict)()  # not in every version
+        fast = capabilities.get("avx512_bf16", False)
+        if self.model.device.type != "cpu" or self.model.dtype != torch.float32 or not fast:
+            return None
+        return copy.deepcopy(self.model).to(torch.bfloat16)
+
+    @property
+    def _batch_tokens(self) -> int:
+        # A CPU is fastest while a batch's activations stay in its cache.
+        return 1024 if self.model.device.type == "cpu" else 65536
 
     def _score(self, probabilities: Sequence[float]) -> IntentScore:
         by_label = dict(zip(self.settings.labels, probabilities, strict=True))
@@ -165,7 +260,20 @@ class IntentScorer:
         buying = self.settings.labels[label]
         if self.settings.score == "expected":
             buying = sum(p * self.settings.labels[name] for name, p in by_label.items())
-        return IntentScore(buying, label, by_label)
+        return IntentScore(buying, label, by_label, label == self.settings.purchase)
+
+
+def _batches(
+    endings: Sequence[tuple[int, ...]], tokens: int
+) -> Iterator[Sequence[tuple[int, ...]]]:
+    """Cuts what is sorted by length into batches of at most so many tokens, padding included."""
+    start = 0
+    for end, ending in enumerate(endings):
+        if end > start and (end - start + 1) * len(ending) > tokens:
+            yield endings[start:end]
+            start = end
+    if start < len(endings):
+        yield endings[start:]
 
 
 def install(config: Any, settings: IntentSettings) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 
-from salesllm.generation.quantities import (
+from salesllm.quantities.quantity import (
     CODE,
     FIGURE,
     SIGN,
@@ -88,16 +89,21 @@ _NUMBER = re.compile(
 def english(text: str) -> Iterator[Quantity]:
     """Every number of an English text, in order."""
     for match in _NUMBER.finditer(unicodedata.normalize("NFKC", text).replace("-", " ")):
-        said = match[0].strip()
-        if match["letters"]:
-            yield code_of(match)
-        elif match["one"]:
-            yield Quantity(said, (1.5,), match["one"].lower())
-        elif match["loose"]:
-            values, unit = _LOOSE[match["loose"].lower()]
-            yield Quantity(said, values, (match["loose_unit"] or unit).lower(), loose=True)
-        else:
-            yield from _counted(match, said)
+        for quantity in _read(match):
+            yield replace(quantity, start=match.start())
+
+
+def _read(match: re.Match[str]) -> Iterator[Quantity]:
+    said = match[0].strip()
+    if match["letters"]:
+        yield code_of(match)
+    elif match["one"]:
+        yield Quantity(said, (1.5,), match["one"].lower())
+    elif match["loose"]:
+        values, unit = _LOOSE[match["loose"].lower()]
+        yield Quantity(said, values, (match["loose_unit"] or unit).lower(), loose=True)
+    else:
+        yield from _counted(match, said)
 
 
 def _counted(match: re.Match[str], said: str) -> Iterator[Quantity]:

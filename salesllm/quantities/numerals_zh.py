@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 
-from salesllm.generation.quantities import (
+from salesllm.quantities.quantity import (
     CODE,
     FIGURE,
     SIGN,
@@ -59,22 +60,27 @@ _NUMBER = re.compile(
 
 def chinese(text: str) -> Iterator[Quantity]:
     """Every number of a Chinese text, in order."""
-    text = _NOT_NUMBERS.sub("·", unicodedata.normalize("NFKC", text))
-    for match in _NUMBER.finditer(text):
-        if match["letters"]:
-            yield code_of(match)
-        elif match["part"]:
-            (part,), (share,) = _han(match["part"]), _values(match["share"])
-            percent = part >= 100
-            values = (share * 100 / part,) if percent else (share / part, share * 100 / part, share)
-            yield Quantity(match[0], values, "%" if percent else "")
-        elif match["clock"]:
-            yield Quantity(match[0], (30.0,), loose=True)
-        elif match["idle"]:
-            value = {"半": 0.5, "双": 2.0}.get(match["idle"], 1.0)
-            yield Quantity(match[0], (value,), _IDLE_UNITS.get(match["idle_unit"], ""), loose=True)
-        else:
-            yield from _counted(match)
+    text = unicodedata.normalize("NFKC", text)
+    for match in _NUMBER.finditer(_NOT_NUMBERS.sub(lambda idiom: "·" * len(idiom[0]), text)):
+        for quantity in _read(match):
+            yield replace(quantity, start=match.start())
+
+
+def _read(match: re.Match[str]) -> Iterator[Quantity]:
+    if match["letters"]:
+        yield code_of(match)
+    elif match["part"]:
+        (part,), (share,) = _han(match["part"]), _values(match["share"])
+        percent = part >= 100
+        values = (share * 100 / part,) if percent else (share / part, share * 100 / part, share)
+        yield Quantity(match[0], values, "%" if percent else "")
+    elif match["clock"]:
+        yield Quantity(match[0], (30.0,), loose=True)
+    elif match["idle"]:
+        value = {"半": 0.5, "双": 2.0}.get(match["idle"], 1.0)
+        yield Quantity(match[0], (value,), _IDLE_UNITS.get(match["idle_unit"], ""), loose=True)
+    else:
+        yield from _counted(match)
 
 
 def _counted(match: re.Match[str]) -> Iterator[Quantity]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isclose
 
 
@@ -30,6 +30,7 @@ class Quantity:
     values: tuple[float, ...]
     unit: str = ""
     loose: bool = False
+    start: int = field(default=0, compare=False)
 
     def agrees(self, other: Quantity) -> bool:
         """Whether both can say the same, units converted; an unknown unit may be any."""
@@ -53,12 +54,12 @@ def disagreements(source: Sequence[Quantity], target: Sequence[Quantity]) -> lis
     Every number answers one of the other text: the firm ones first, those of one unit first. What
     the target merely says again is not new.
     """
-    names_money = any(t.unit in _MONEY for t in target)
+    names_money = any(t.unit in MONEY for t in target)
     pairs = sorted(
         (s.loose + t.loose, s.unit != t.unit, i, j)
         for i, s in enumerate(source)
         for j, t in enumerate(target)
-        if s.agrees(t) and (t.unit or names_money or s.unit not in _MONEY)
+        if s.agrees(t) and (t.unit or names_money or s.unit not in MONEY)
     )
     answered: dict[int, int] = {}
     for *_, i, j in pairs:
@@ -90,7 +91,7 @@ _CURRENCIES = {
     "HK$": "HKD", "US$": "USD", "S$": "SGD", "C$": "CAD", "A$": "AUD", "$": "$", "¥": "CNY",
     "RMB": "CNY", "CNY": "CNY", "USD": "USD", "HKD": "HKD", "£": "GBP", "€": "EUR",
 }  # fmt: skip
-_MONEY = {*_CURRENCIES.values()}
+MONEY = frozenset(_CURRENCIES.values())
 
 
 def unit_pattern(units: Mapping[str, str]) -> str:

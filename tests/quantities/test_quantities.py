@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salesllm.generation.numerals_en import english
-from salesllm.generation.numerals_zh import chinese
-from salesllm.generation.quantities import Quantity, disagreements
+from salesllm.quantities.numerals_en import english
+from salesllm.quantities.numerals_zh import chinese
+from salesllm.quantities.quantity import Quantity, disagreements
 from salesllm.scenarios.products import money
 
 

@@ -1,0 +1,1 @@
+"""Numbers with their units, in Chinese and in English."""
