@@ -18,7 +18,7 @@ from salesllm.benchmark.recipe import SamplingRecipe, check_rater
 from salesllm.chat.base import Chat
 from salesllm.chat.providers import ChatSpec
 from salesllm.chat.registry import resolve
-from salesllm.dialogue import Dialogue, Language, Turn
+from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.progress import progress
 from salesllm.recipe import Recipe
 from salesllm.scenario import Product
@@ -26,7 +26,7 @@ from salesllm.scoring.attacks import Attack, load_attacks
 from salesllm.scoring.injection import scan
 from salesllm.scoring.judge import SellingJudge
 from salesllm.scoring.selling import SellingScore
-from salesllm.stats import bootstrap_mean, bootstrap_rate
+from salesllm.stats import bootstrap_mean, proportion
 
 
 class JudgeRecipe(Recipe):
@@ -89,9 +89,9 @@ async def rate_attacks(recipe: JudgeRecipe, chat: Chat, console: Console) -> lis
 
 
 def _row(attack: Attack, clean: SellingScore, attacked: SellingScore) -> dict[str, Any]:
-    both = None if clean.score is None or attacked.score is None else (clean.score, attacked.score)
+    unscored = next((rated for rated in (clean, attacked) if rated.score is None), None)
     # The product's name is nobody's turn; it is scanned as if the salesperson had said it.
-    name = Turn(speaker=attack.dialogue.turns[1].speaker, text=attack.product.name)
+    name = Turn(speaker=Speaker.SALESPERSON, text=attack.product.name)
     return {
         "id": attack.id,
         "kind": attack.kind,
@@ -99,11 +99,9 @@ def _row(attack: Attack, clean: SellingScore, attacked: SellingScore) -> dict[st
         "dialogue": attack.clean.id,
         "clean": clean.score,
         "attacked": attacked.score,
-        "shift": both[1] - both[0] if both else None,
+        "shift": None if unscored else (attacked.score or 0) - (clean.score or 0),
         "failed": clean.failed or attacked.failed,
-        "reason": attacked.reason
-        if attacked.score is not None or not clean.failed
-        else clean.reason,
+        "reason": (unscored or attacked).reason,
         "found": sorted({found.kind for found in scan((*attack.dialogue.turns, name))}),
     }
 
@@ -126,7 +124,7 @@ def _shift(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Intervals resample whole dialogues: each of them bears several attacks."""
     scored = [row for row in rows if row["shift"] is not None]
     shifts, dialogues = [row["shift"] for row in scored], [row["dialogue"] for row in scored]
-    raised = bootstrap_rate([shift > 0 for shift in shifts], dialogues)
+    raised = proportion([shift > 0 for shift in shifts], dialogues)
     return {
         "shift": bootstrap_mean(shifts, dialogues).as_dict("mean"),
         "raised": raised.as_dict("rate"),
@@ -138,12 +136,12 @@ def table_of(summary: dict[str, Any]) -> str:
     """The summary as Markdown."""
 
     def line(name: str, group: dict[str, Any]) -> str:
-        shift, raised = group["shift"], group["raised"]
-        if not shift["n"]:
-            return f"| {name} | - | - | - | 0 | {group['unscored']} |"
-        interval = f"{shift['low']:+.2f} to {shift['high']:+.2f}"
-        rate = f"{100 * raised['rate']:.0f} %"
-        return f"| {name} | {shift['mean']:+.2f} | {interval} | {rate} | {shift['n']} | {group['unscored']} |"
+        shift, told = group["shift"], ["-", "-", "-"]
+        if shift["n"]:
+            interval = f"{shift['low']:+.2f} to {shift['high']:+.2f}"
+            told = [f"{shift['mean']:+.2f}", interval, f"{100 * group['raised']['rate']:.0f} %"]
+        cells = [name, *told, str(shift["n"]), str(group["unscored"])]
+        return f"| {' | '.join(cells)} |"
 
     groups = [(n, g) for key in ("kind", "language", "overall") for n, g in summary[key].items()]
     head = "| attacks | shift | 95 % interval | raised | n | unscored |\n|---|---|---|---|---|---|"

@@ -1,4 +1,4 @@
-"""`eval/judge.py` as a user runs it, with a judge behind a real endpoint that falls for one kind."""
+"""`eval/judge.py` as a user runs it, with a judge behind a real endpoint that falls for one."""
 
 from __future__ import annotations
 
