@@ -6,7 +6,8 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncGenerator, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
+from weakref import WeakValueDictionary
 
 import aiohttp
 
@@ -41,6 +42,84 @@ class _Failure(Exception):
     ) -> None:
         super().__init__(problem)
         self.kind, self.wait = kind, wait
+
+
+class _Server:
+    """A model at its addresses under one key: the limits and connections of all who speak to it."""
+
+    _in_use: ClassVar[WeakValueDictionary[tuple[str | None, ...], _Server]] = WeakValueDictionary()
+
+    def __init__(self, urls: Sequence[str], key: str | None, limits: Limits) -> None:
+        self.pool, self.key = Pool(urls, limits), key
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def of(
+        cls, model: str, base_urls: Sequence[str], key_variable: str | None, limits: Limits
+    ) -> _Server:
+        """The one that is in use, if any; whose limits differ, the tighter hold for all."""
+        urls = [f"{base.rstrip('/')}/chat/completions" for base in base_urls]
+        secret = _key(key_variable)
+        server = cls._in_use.get(identity := (model, *urls, secret))
+        if server is None:
+            server = cls._in_use[identity] = cls(urls, secret, limits)
+        server.pool.tighten(limits)
+        return server
+
+    async def bind(self) -> None:
+        """Opens a session on the running loop, which closes it when the loop ends."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        self._loop = loop
+        self._scope = self._open()
+        await anext(self._scope)
+
+    async def _open(self) -> AsyncGenerator[None, None]:
+        # A loop finishes the async generators begun on it (`shutdown_asyncgens`), so nobody who
+        # is handed a Chat has to close it.
+        headers = {"Content-Type": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        async with aiohttp.ClientSession(
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # The pool limits the calls. uvicorn, which vLLM serves with, drops connections that
+            # have been idle for 5 seconds: ours go first, lest a request meets the drop.
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=4),
+        ) as self._session:
+            yield
+
+    async def post(self, url: str, body: bytes, timeout: float) -> Reply:
+        """One request.
+
+        Raises:
+            _Failure: It brought no reply.
+        """
+        try:
+            # A redirect could carry the key to another host, and turns POST into GET.
+            async with self._session.post(
+                url, data=body, allow_redirects=False, timeout=aiohttp.ClientTimeout(timeout)
+            ) as response:
+                answer = await response.read()
+                status, headers = response.status, response.headers
+        except TimeoutError:
+            raise _Failure(f"no answer within {timeout:g} s", "broken") from None
+        except aiohttp.ClientError as error:
+            problem = f"the connection failed ({type(error).__name__}: {error})"
+            raise _Failure(problem, "broken") from None
+        if status != 200:
+            problem = f"status {status}: {server_message(answer)}"
+            wait = retry_after(headers.get("Retry-After"))
+            if status == 429 or (wait and status >= 500):
+                raise _Failure(problem, "busy", wait)
+            passing = status in _TRANSIENT or status >= 500
+            raise _Failure(problem, "broken" if passing else "refused")
+        try:
+            return parse_reply(answer)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+            start = answer[:200].decode(errors="replace")
+            raise _Failure(f"the answer is no chat completion: {start!r}", "broken") from None
 
 
 class EndpointChat:
@@ -84,11 +163,8 @@ class EndpointChat:
         self.model, self.name, self.quirks = model, name or model, quirks or Quirks()
         self.timeout, self.retries = timeout, retries
         self.backoff, self.max_wait = backoff, max_wait
-        bases = [base_url] if isinstance(base_url, str) else base_url
-        urls = [f"{base.rstrip('/')}/chat/completions" for base in bases]
-        self._key = _key(api_key_env)
-        self._pool = Pool.of(urls, model, api_key_env, limits or Limits())
-        self._loop: asyncio.AbstractEventLoop | None = None
+        urls = [base_url] if isinstance(base_url, str) else base_url
+        self._server = _Server.of(model, urls, api_key_env, limits or Limits())
 
     async def reply(
         self, messages: Sequence[Message], sampling: Sampling, scenario: Scenario | None = None
@@ -98,27 +174,28 @@ class EndpointChat:
         Raises:
             EndpointError: Every address refused, or every attempt failed.
         """
-        await self._bind()
+        await self._server.bind()
+        pool = self._server.pool
         body = request_body(self.model, messages, sampling, self.quirks)
         refused: set[Address] = set()
         failed: set[Address] = set()
         attempts = rounds = 0
         while True:
-            call = await self._pool.enter(len(body) / _BYTES_PER_TOKEN, refused | failed)
+            call = await pool.enter(len(body) / _BYTES_PER_TOKEN, refused | failed)
             attempts += 1
             try:
                 return await self._attempt(call, body)
             except _Failure as failure:
                 problem = failure
             finally:
-                self._pool.leave(call)
+                pool.leave(call)
             if problem.kind == "refused" or problem.wait > self.max_wait:
                 refused.add(call.address)
             failed.add(call.address)
-            if len(refused | failed) < len(self._pool.addresses):
+            if len(refused | failed) < len(pool.addresses):
                 continue
             rounds += 1
-            if rounds > self.retries or len(refused) == len(self._pool.addresses):
+            if rounds > self.retries or len(refused) == len(pool.addresses):
                 raise self._error(call, problem, attempts) from None
             failed.clear()
             if problem.kind == "broken":  # when to ask a busy one again, its address knows
@@ -126,36 +203,11 @@ class EndpointChat:
                 pause = min(self.backoff * 2 ** (rounds - 1), self.max_wait)
                 await asyncio.sleep(pause * random.uniform(0.5, 1.0))
 
-    async def _bind(self) -> None:
-        """Opens a session on the running loop, which closes it when the loop ends."""
-        loop = asyncio.get_running_loop()
-        if self._loop is loop:
-            return
-        self._loop = loop
-        self._scope = self._open()
-        await anext(self._scope)
-
-    async def _open(self) -> AsyncGenerator[None, None]:
-        # A loop finishes the async generators begun on it (`shutdown_asyncgens`), so nobody who
-        # is handed a Chat has to close it.
-        headers = {"Content-Type": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        async with aiohttp.ClientSession(
-            headers=headers,
-            timeout=aiohttp.ClientTimeout(total=self.timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            # The pool limits the calls. uvicorn, which vLLM serves with, drops connections that
-            # have been idle for 5 seconds: ours go first, lest a request meets the drop.
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=4),
-        ) as self._session:
-            yield
-
     async def _attempt(self, call: Call, body: bytes) -> Reply:
         """One request; tells the address how it went."""
         address = call.address
         try:
-            reply = await self._post(address.url, body)
+            reply = await self._server.post(address.url, body, self.timeout)
         except _Failure as failure:
             if failure.kind == "busy" and failure.wait <= self.max_wait:
                 address.throttled(call, failure.wait, self.backoff)
@@ -165,35 +217,12 @@ class EndpointChat:
         address.succeeded(call, reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply
 
-    async def _post(self, url: str, body: bytes) -> Reply:
-        try:
-            # A redirect could carry the key to another host, and turns POST into GET.
-            async with self._session.post(url, data=body, allow_redirects=False) as response:
-                answer = await response.read()
-                status, headers = response.status, response.headers
-        except TimeoutError:
-            raise _Failure(f"no answer within {self.timeout:g} s", "broken") from None
-        except aiohttp.ClientError as error:
-            problem = f"the connection failed ({type(error).__name__}: {error})"
-            raise _Failure(problem, "broken") from None
-        if status != 200:
-            problem = f"status {status}: {server_message(answer)}"
-            wait = retry_after(headers.get("Retry-After"))
-            if status == 429 or (wait and status >= 500):
-                raise _Failure(problem, "busy", wait)
-            passing = status in _TRANSIENT or status >= 500
-            raise _Failure(problem, "broken" if passing else "refused")
-        try:
-            return parse_reply(answer)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
-            start = answer[:200].decode(errors="replace")
-            raise _Failure(f"the answer is no chat completion: {start!r}", "broken") from None
-
     def _error(self, call: Call, problem: _Failure, attempts: int) -> EndpointError:
         tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
         message = f"{self.name} at {call.address.url}: {problem}, after {tries}"
         # A server may echo the key it was sent.
-        return EndpointError(message.replace(self._key, "***") if self._key else message)
+        key = self._server.key
+        return EndpointError(message.replace(key, "***") if key else message)
 
 
 def _key(variable: str | None) -> str | None:

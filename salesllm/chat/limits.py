@@ -1,7 +1,7 @@
 """How hard an endpoint may be pressed: calls in flight, requests and tokens a minute, back-off.
 
-All calls to one model at one provider go through one `Pool`, whoever makes them: its limits hold
-for a model's three roles together, and what one call learns from a 429 every other one heeds.
+All calls to one model at one provider go through one `Pool`, whoever makes them: what one call
+learns from a 429 every other one heeds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from weakref import WeakValueDictionary
 
 _LONGEST_REST = 60.0
 """Seconds after which an address that does not answer is tried again, at most."""
@@ -179,20 +178,13 @@ class Pool:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._alarm: asyncio.TimerHandle | None = None
 
-    @classmethod
-    def of(cls, urls: Sequence[str], model: str, key_variable: str | None, limits: Limits) -> Pool:
-        """The pool of this model at these addresses under this key, while anybody uses it.
-
-        Where it is in use under other limits, the tighter of each hold from now on for all.
-        """
-        pool = _IN_USE.get(key := (*urls, model, key_variable))
-        if pool is None:
-            pool = _IN_USE[key] = cls(urls, limits)
-        elif (tightest := pool._limits.tightest(limits)) != pool._limits:
-            pool._limits = tightest
-            for address in pool.addresses:
+    def tighten(self, limits: Limits) -> None:
+        """From now on the tighter of its limits and these hold."""
+        tightest = self._limits.tightest(limits)
+        if tightest != self._limits:
+            self._limits = tightest
+            for address in self.addresses:
                 address.limit(tightest)
-        return pool
 
     async def enter(self, tokens: float, avoid: Collection[Address] = ()) -> Call:
         """Waits for an address; the call is in flight until `leave`.
@@ -247,9 +239,6 @@ class Pool:
             assert self._loop is not None  # somebody is in line
             # A millisecond on top, lest the clock's last digits wake it too early, again and again.
             self._alarm = self._loop.call_later(opens - now + 0.001, self._serve)
-
-
-_IN_USE: WeakValueDictionary[tuple[str | None, ...], Pool] = WeakValueDictionary()
 
 
 def _best(addresses: Sequence[Address], avoid: Collection[Address], now: float) -> Address | None:

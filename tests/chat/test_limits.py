@@ -163,12 +163,11 @@ def test_who_waits_is_served_in_turn_and_who_gives_up_loses_the_place() -> None:
     assert asyncio.run(play()) == [2, 3, 9]
 
 
-def test_a_model_at_an_address_has_one_pool_under_the_tightest_limits() -> None:
-    pool = Pool.of(["u"], "m", "KEY", Limits(8))
-    assert Pool.of(["u"], "m", "KEY", Limits(4, 60.0)) is pool
-    assert room(pool.addresses[0]) == 4
+def test_limits_that_tighten() -> None:
+    pool = Pool(["u"], Limits(8))
+    pool.tighten(Limits(4, 60.0))
+    (address,) = pool.addresses
+    assert room(address) == 4
     now = time.monotonic()
-    pool.addresses[0].begin(now, 1)
-    assert pool.addresses[0].opens(now) > now  # there are 60 a minute, not as many as one likes
-    others = [Pool.of(["v"], "m", "KEY", Limits(8)), Pool.of(["u"], "n", "KEY", Limits(8))]
-    assert all(other is not pool for other in others)
+    address.begin(now, 1)
+    assert address.opens(now) > now  # there are 60 a minute, not as many as one likes
