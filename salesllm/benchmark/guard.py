@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from salesllm.benchmark.recipe import GuardRecipe
 from salesllm.dialogue import Language, Turn
 from salesllm.errors import InputError
 from salesllm.fidelity.inversion import THRESHOLD, SpeakerDetector
@@ -71,3 +72,9 @@ def guard_rates(counts: Iterable[Mapping[str, Any]]) -> dict[str, Interval]:
         )
         for name, column in (("before", "flagged"), ("after", "kept_flagged"))
     }
+
+
+def open_guard(recipe: GuardRecipe, languages: Collection[Language]) -> DetectorGuard:
+    """The guard of a recipe, for dialogues in these languages."""
+    settings = recipe.model_dump(exclude={"detector"})
+    return DetectorGuard.load(recipe.detector, languages, **settings)

@@ -25,7 +25,6 @@ from salesllm.benchmark.budget import (
 )
 from salesllm.benchmark.cast import Cast
 from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, Cell, cells_of
-from salesllm.benchmark.guard import open_guard
 from salesllm.benchmark.inputs import Inputs, inputs_of, introduce, refuse_finished
 from salesllm.benchmark.leaderboard import leaderboard
 from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
@@ -72,7 +71,11 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
         return {}
     cast = Cast(recipe)
     languages = {scenario.language for scenario in scenarios.values()}
-    guard = open_guard(recipe.guard, languages) if recipe.guard else None
+    guard = None
+    if recipe.guard is not None:
+        from salesllm.benchmark.guard import open_guard  # scikit-learn takes its time
+
+        guard = open_guard(recipe.guard, languages)
     if not recipe.overwrite:
         refuse_finished(out, inputs)
     scorers = load_scorers(recipe, languages)
@@ -173,7 +176,7 @@ def _purse(
     auditor = recipe.auditor.name if recipe.auditor else None
     for entry in journal.entries():  # failures too: they were paid for
         spent += sum(prices.cost(*used) or 0.0 for used in usages(entry, inputs, auditor))
-    parts, _ = estimate(recipe, cells, scenarios, inputs, None)
+    parts, _ = estimate(recipe, cells, scenarios, inputs, journal)
     assumed = (total_of(parts.values()).cost or 0.0) / max(1, len(cells))
     return Purse(recipe.max_cost, assumed, spent)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from rich.table import Table
 
-from salesllm.benchmark.guard import guard_rates
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.scoring import rules
 from salesllm.simulate import Termination
@@ -149,11 +148,15 @@ def _guard(rows: Iterable[Row]) -> dict[str, dict[str, Any]] | None:
     for row in rows:
         if row["guard"] is not None:
             counts[row["customer"]].append(row["guard"])
+    if not counts:
+        return None
+    from salesllm.benchmark.guard import guard_rates  # scikit-learn takes its time
+
     return {
         name: {key: rate.as_dict("rate", "turns") for key, rate in guard_rates(each).items()}
         | {"drafts": sum(count["drafts"] for count in each)}
         for name, each in counts.items()
-    } or None
+    }
 
 
 def _gist(reason: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +56,34 @@ def test_prices() -> None:
     assert prices.unknown() == ["B"]
 
 
+async def begins(purse: Purse, most: int) -> int:
+    """How many dialogues begin without one of them ending."""
+    for number in range(most):
+        try:
+            if not await asyncio.wait_for(purse.begin(), 0.01):
+                return number
+        except TimeoutError:
+            return number
+    return most
+
+
 def test_a_purse_reckons_with_what_is_under_way() -> None:
-    purse = Purse(1.0, assumed=0.3)
-    assert [purse.begin() for _ in range(4)] == [True, True, True, False]
-    purse.pay(0.1)
-    purse.end()  # they turn out to cost a third of what was assumed: two are still under way
-    assert [purse.begin() for _ in range(8)] == [True] * 7 + [False]
-    assert Purse(1.0, assumed=0.3, spent=0.9).begin() is False
-    assert all(Purse(None, assumed=9.0).begin() for _ in range(100))
+    async def scenario() -> None:
+        purse = Purse(1.0, assumed=0.3)
+        assert await begins(purse, 9) == 4
+        for _ in range(4):  # they turn out to cost a third of what was assumed
+            purse.pay(0.1)
+            purse.end()
+        assert await begins(purse, 9) == 6
+        for _ in range(6):
+            purse.pay(0.1)
+            purse.end()
+        assert not await purse.begin()
+        assert await begins(Purse(1.0, assumed=9.0), 9) == 1  # what one costs is to be found out
+        assert await begins(Purse(1.0, assumed=0.1, spent=1.0), 9) == 0
+        assert await begins(Purse(None, assumed=9.0), 100) == 100
+
+    asyncio.run(scenario())
 
 
 def test_a_run_stops_before_its_limit_and_goes_on(
@@ -72,7 +93,7 @@ def test_a_run_stops_before_its_limit_and_goes_on(
     values |= {"concurrency": 1, "max_cost": whole / 2}
     first = run(values)
     spent = sum(cost for names in first["cost"].values() for cost in names.values())
-    assert 0.6 * values["max_cost"] < spent <= values["max_cost"]
+    assert 0.8 * values["max_cost"] < spent <= values["max_cost"]
     assert first["untried"] == first["incomplete"] > 0
     assert "still to come" in first["notes"][0]
     asked = len(actors.requests)
