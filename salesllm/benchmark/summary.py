@@ -12,7 +12,7 @@ from rich.table import Table
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.scoring import rules
-from salesllm.stats import bootstrap_mean
+from salesllm.stats import mean_interval
 
 SCORES = ("buying", "selling", "final")
 OVERALL = "overall"
@@ -26,8 +26,8 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row]) -> dict[str, Any]:
 
     `incomplete` counts the cells where a speaker or the judge broke down: another try may do.
     `results[salesperson][customer][group]` holds the figures; a group is `overall` or a language.
-    Intervals are 95 % bootstrap intervals that resample whole products: scenarios about the same
-    product resemble each other.
+    Intervals are 95 % intervals clustered by product: scenarios about the same product resemble
+    each other. One product alone gives none.
     """
     groups = [OVERALL, *sorted({row["language"] for row in rows})]
     return {
@@ -53,7 +53,6 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row]) -> dict[str, Any]:
                             == (salesperson.name, customer.name)
                             and group in (OVERALL, row["language"])
                         ],
-                        recipe.seed,
                     )
                     for group in groups
                 }
@@ -72,13 +71,15 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _figures(rows: Sequence[Row], seed: int) -> dict[str, Any]:
+def _figures(rows: Sequence[Row]) -> dict[str, Any]:
     finished = [row for row in rows if not row["failed"]]
     figures: dict[str, Any] = {}
     for score in SCORES:
         scored = [row for row in rows if row[score] is not None]
-        interval = bootstrap_mean(
-            [row[score] for row in scored], [row["product_id"] for row in scored], seed=seed
+        interval = mean_interval(
+            [row[score] for row in scored],
+            [row["product_id"] for row in scored],
+            bounds=(0, 10),
         )
         figures[score] = interval.as_dict("mean") | {"unscored": len(rows) - len(scored)}
     return figures | {
@@ -159,7 +160,9 @@ def table_of(summary: Mapping[str, Any]) -> Table:
 def _score(figure: Mapping[str, Any]) -> str:
     lines = ["–"]
     if figure["mean"] is not None:
-        lines = [f"{figure['mean']:.2f}", f"{figure['low']:.2f}–{figure['high']:.2f}"]
+        lines = [f"{figure['mean']:.2f}"]
+    if figure["low"] is not None:
+        lines.append(f"{figure['low']:.2f}–{figure['high']:.2f}")
     if figure["unscored"]:
         lines.append(f"{figure['unscored']} unscored")
     return "\n".join(lines)
