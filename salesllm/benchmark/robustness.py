@@ -26,7 +26,7 @@ from salesllm.scoring.attacks import Attack, load_attacks
 from salesllm.scoring.injection import scan
 from salesllm.scoring.judge import SellingJudge
 from salesllm.scoring.selling import SellingScore
-from salesllm.stats import bootstrap_mean, proportion
+from salesllm.stats import mean_interval, proportion
 
 
 class JudgeRecipe(Recipe):
@@ -126,7 +126,7 @@ def _shift(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     shifts, dialogues = [row["shift"] for row in scored], [row["dialogue"] for row in scored]
     raised = proportion([shift > 0 for shift in shifts], dialogues)
     return {
-        "shift": bootstrap_mean(shifts, dialogues).as_dict("mean"),
+        "shift": mean_interval(shifts, dialogues).as_dict("mean"),
         "raised": raised.as_dict("rate"),
         "unscored": len(rows) - len(scored),
     }

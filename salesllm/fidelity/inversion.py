@@ -29,7 +29,7 @@ from sklearn.pipeline import FeatureUnion
 
 from salesllm.dialogue import Dialogue, Language, Speaker
 from salesllm.errors import InputError
-from salesllm.stats import Interval, bootstrap_mean, proportion
+from salesllm.stats import Interval, proportion
 
 Array = npt.NDArray[np.float64]
 
@@ -213,7 +213,7 @@ class SpeakerDetector:
         customer = ~is_sales
         share = float(is_sales.mean())
         return DetectorReport(
-            accuracy=bootstrap_mean(flagged == is_sales, ids),
+            accuracy=proportion(flagged == is_sales, ids),
             majority=max(share, 1 - share),
             auc=float(roc_auc_score(is_sales, probability)),
             reference_rate=proportion(flagged[customer], ids[customer]),

@@ -14,7 +14,7 @@ from runs import run, values_of
 from salesllm.benchmark.budget import Prices, Purse, estimate, tokens
 from salesllm.benchmark.cell import JOURNAL, cells_of
 from salesllm.benchmark.inputs import inputs_of
-from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
+from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
 from salesllm.benchmark.run import run_benchmark
 from salesllm.chat.base import Usage
 from salesllm.errors import InputError
@@ -136,8 +136,9 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(
 
 def reckoned(values: dict[str, Any], journal: Journal | None = None) -> dict[Any, Any]:
     recipe = BenchmarkRecipe.model_validate(values)
-    scenarios = {s.id: s for s in scenarios_of(recipe)}
-    inputs = inputs_of(recipe, scenarios.values(), scenarios.values())
+    every = scenarios_of(recipe)
+    scenarios = {s.id: s for s in first_of_each_language(every, recipe.limit)}
+    inputs = inputs_of(recipe, scenarios.values(), every)
     if journal is None and (recipe.folder / JOURNAL).exists():
         with Journal(recipe.folder / JOURNAL, inputs.dialogues) as journal:
             return estimate(recipe, cells_of(recipe, scenarios), scenarios, inputs, journal)[0]
