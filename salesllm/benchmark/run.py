@@ -7,13 +7,13 @@ grow: another salesperson or customer, more repeats, a higher `limit`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from salesllm import loop
 from salesllm.benchmark.budget import (
     Prices,
     Purse,
@@ -87,7 +87,7 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
         if not recipe.merge:
             purse = _purse(recipe, cells, scenarios, inputs, journal)
             work = Work(recipe, scenarios, cast, journal, inputs, purse, guard)
-            asyncio.run(work.run(cells, console))
+            loop.run(work.run(cells, console))
         del cast  # a local model's memory is the scorers' now
         summary = _score(recipe, cells, scenarios, journal, inputs, scorers)
     summary["provenance"] = provenance(
