@@ -138,7 +138,8 @@ def table_of(summary: dict[str, Any]) -> str:
     def line(name: str, group: dict[str, Any]) -> str:
         shift, told = group["shift"], ["-", "-", "-"]
         if shift["n"]:
-            interval = f"{shift['low']:+.2f} to {shift['high']:+.2f}"
+            known = shift["low"] is not None  # one dialogue alone gives no interval
+            interval = f"{shift['low']:+.2f} to {shift['high']:+.2f}" if known else "-"
             told = [f"{shift['mean']:+.2f}", interval, f"{100 * group['raised']['rate']:.0f} %"]
         cells = [name, *told, str(shift["n"]), str(group["unscored"])]
         return f"| {' | '.join(cells)} |"

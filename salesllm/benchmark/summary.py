@@ -219,7 +219,9 @@ def table_of(summary: Mapping[str, Any]) -> Table:
 def _score(figure: Mapping[str, Any]) -> str:
     lines = ["–"]
     if figure["mean"] is not None:
-        lines = [f"{figure['mean']:.2f}", f"{figure['low']:.2f}–{figure['high']:.2f}"]
+        lines = [f"{figure['mean']:.2f}"]
+    if figure["low"] is not None:  # one product alone gives no interval
+        lines.append(f"{figure['low']:.2f}–{figure['high']:.2f}")
     if figure["unscored"]:
         lines.append(f"{figure['unscored']} unscored")
     return "\n".join(lines)
