@@ -14,6 +14,7 @@ from transformers import TrainingArguments
 from trl import DPOConfig, ModelConfig, SFTConfig
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
+from salesllm.benchmark.robustness import JudgeRecipe
 from salesllm.errors import InputError
 from salesllm.fidelity.ablation import AblationRecipe
 from salesllm.generation.recipe import RECIPES
@@ -38,6 +39,7 @@ SCHEMAS: dict[str, type[Recipe]] = {
     "benchmark": BenchmarkRecipe,
     "ablation": AblationRecipe,
     "labels": LabellerRecipe,
+    "judge": JudgeRecipe,
 }
 
 # Recipes for a GPU ask for bf16, which transformers refuses on a machine without one.

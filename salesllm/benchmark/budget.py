@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -88,13 +89,19 @@ class Purse:
         self.limit, self.spent = limit, spent
         self._assumed, self._before = assumed, spent
         self._begun = self._ended = 0
+        self._news = asyncio.Event()
 
-    def begin(self) -> bool:
-        """Whether there is the money for one more dialogue, which then begins."""
-        under_way = self._begun - self._ended
-        mean = (self.spent - self._before) / self._ended if self._ended else self._assumed
-        if self.limit is not None and self.spent + (under_way + 1) * mean > self.limit:
-            return False
+    async def begin(self) -> bool:
+        """Waits until it is clear whether the money suffices for one more dialogue.
+
+        Returns:
+            Whether that begins; else nothing is under way any more, and the run is over.
+        """
+        while not self._suffices():
+            if self._begun == self._ended:
+                return False
+            self._news.clear()
+            await self._news.wait()
         self._begun += 1
         return True
 
@@ -104,6 +111,16 @@ class Purse:
     def end(self) -> None:
         """A dialogue is over, with all its ratings."""
         self._ended += 1
+        self._news.set()
+
+    def _suffices(self) -> bool:
+        if self.limit is None:
+            return True
+        under_way = self._begun - self._ended
+        if not self._ended:  # the first one shows what they cost
+            return self.spent + max(under_way, 1e-9) * self._assumed < self.limit
+        mean = (self.spent - self._before) / self._ended
+        return self.spent + (under_way + 1) * mean <= self.limit
 
 
 @dataclass

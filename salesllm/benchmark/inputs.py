@@ -118,8 +118,8 @@ def inputs_of(
         "prompts": dialogues["prompts"],
         "checkpoints_sha256": scoring["checkpoints_sha256"],
     }
-    part: dict[str, Any]
-    for part in (*speakers.values(), *raters):
+    parts: list[dict[str, Any]] = [*speakers.values(), *raters]
+    for part in parts:
         for key in ("prompts", "checkpoints_sha256"):
             record[key] = record[key] | part.get(key, {})
     played = [scenario.id for scenario in scenarios]

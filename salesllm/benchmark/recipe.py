@@ -22,7 +22,6 @@ from salesllm.scenarios.scripts import with_scripts
 from salesllm.scoring import rules
 from salesllm.scoring.final import ALPHA
 
-
 _CHECKS = ("numbers", "none")
 
 

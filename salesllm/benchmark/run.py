@@ -7,13 +7,13 @@ grow: another salesperson or customer, more repeats, a higher `limit`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from salesllm import loop
 from salesllm.benchmark.budget import (
     Prices,
     Purse,
@@ -25,7 +25,6 @@ from salesllm.benchmark.budget import (
 )
 from salesllm.benchmark.cast import Cast
 from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, Cell, cells_of
-from salesllm.benchmark.guard import DetectorGuard
 from salesllm.benchmark.inputs import Inputs, inputs_of, introduce, refuse_finished
 from salesllm.benchmark.leaderboard import leaderboard
 from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
@@ -36,6 +35,7 @@ from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.errors import InputError
 from salesllm.files import atomic_open, jsonl, write_json
 from salesllm.journal import Journal
+from salesllm.prompts import load_prompt
 from salesllm.provenance import provenance
 from salesllm.scenario import Scenario, require_fields
 from salesllm.scenarios.scripts import script_of
@@ -73,8 +73,9 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
     languages = {scenario.language for scenario in scenarios.values()}
     guard = None
     if recipe.guard is not None:
-        settings = recipe.guard.model_dump(exclude={"detector"})
-        guard = DetectorGuard.load(recipe.guard.detector, languages, **settings)
+        from salesllm.benchmark.guard import open_guard  # scikit-learn takes its time
+
+        guard = open_guard(recipe.guard, languages)
     if not recipe.overwrite:
         refuse_finished(out, inputs)
     scorers = load_scorers(recipe, languages)
@@ -86,7 +87,7 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
         if not recipe.merge:
             purse = _purse(recipe, cells, scenarios, inputs, journal)
             work = Work(recipe, scenarios, cast, journal, inputs, purse, guard)
-            asyncio.run(work.run(cells, console))
+            loop.run(work.run(cells, console))
         del cast  # a local model's memory is the scorers' now
         summary = _score(recipe, cells, scenarios, journal, inputs, scorers)
     summary["provenance"] = provenance(
@@ -142,7 +143,8 @@ def _rehearse(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> None:
         if recipe.judge:
             judge.question(dialogue, scenario.product, recipe.prompts_dir)
         if recipe.auditor:
-            grounding.question(dialogue, scenario, recipe.prompts_dir)
+            prompt = load_prompt(grounding.PROMPT, scenario.language, recipe.prompts_dir)
+            prompt.render(facts="", history="")
 
 
 def _say_what_is_left(
@@ -174,7 +176,7 @@ def _purse(
     auditor = recipe.auditor.name if recipe.auditor else None
     for entry in journal.entries():  # failures too: they were paid for
         spent += sum(prices.cost(*used) or 0.0 for used in usages(entry, inputs, auditor))
-    parts, _ = estimate(recipe, cells, scenarios, inputs, None)
+    parts, _ = estimate(recipe, cells, scenarios, inputs, journal)
     assumed = (total_of(parts.values()).cost or 0.0) / max(1, len(cells))
     return Purse(recipe.max_cost, assumed, spent)
 

@@ -17,8 +17,9 @@ from salesllm.errors import InputError
 from salesllm.files import require_model
 from salesllm.journal import Journal
 from salesllm.scenario import Scenario
-from salesllm.scoring import grounding, injection, rules
+from salesllm.scoring import injection, rules
 from salesllm.scoring.final import final_score
+from salesllm.scoring.grounding import Concession, Grounding, merged, numbers
 from salesllm.scoring.panel import combine
 from salesllm.scoring.selling import Evidence, SellingScore
 from salesllm.simulate import Termination
@@ -26,6 +27,7 @@ from salesllm.simulate import Termination
 if TYPE_CHECKING:
     from salesllm.scoring.intent import IntentScore, IntentScorer
 
+_NOT_YET = "not judged yet"
 _CHUNK = 512  # dialogues in memory at once
 _SIDE = {"salespeople": "salesperson", "customers": "customer", "judge": "judge",
          "grounding": "judge"}  # fmt: skip
@@ -140,11 +142,7 @@ def _scores(
         if rating.score is None:
             why["selling"] = rating.reason
         if recipe.grounding != "none":
-            line = lines.get(inputs.audit or "")
-            audit = grounding.merge(
-                grounding.numbers(dialogue, scenario),
-                None if line is None else grounding.from_dict(line["rating"]),
-            )
+            audit = _audit(recipe, scenario, dialogue, lines.get(inputs.audit or ""))
             if audit.unauthorised is None:
                 why["grounding"] = audit.reason
     bought = intent.buying if intent else None
@@ -160,13 +158,7 @@ def _scores(
         "selling_evidence": [asdict(evidence) for evidence in rating.evidence],
         "judges": {name: judged.score for name, judged in judges.items()},
         "rater": recipe.rater,
-        "grounding": None
-        if audit is None
-        else {
-            "unauthorised": audit.unauthorised,
-            "concessions": [asdict(concession) for concession in audit.concessions],
-            "reason": audit.reason,
-        },
+        "grounding": None if audit is None else audit.as_dict(),
         "final": final_score(bought, rating.score, recipe.alpha),
         "unscored": why,
         "judge_failed": rating.failed or (audit is not None and audit.failed),
@@ -179,8 +171,21 @@ def _selling(
     if not recipe.judge:
         return rules.rate(dialogue.turns, dialogue.language)
     if len(judges) < len(recipe.judge):  # a run that stopped for money
-        return SellingScore(None, "not judged yet", failed=True)
+        return SellingScore(None, _NOT_YET, failed=True)
     return combine(judges)
+
+
+def _audit(
+    recipe: BenchmarkRecipe, scenario: Scenario, dialogue: Dialogue, line: Row | None
+) -> Grounding:
+    judged = None
+    if line is not None:
+        raw = line["rating"]
+        concessions = tuple(Concession(**each) for each in raw["concessions"])
+        judged = Grounding(**{**raw, "concessions": concessions, "usage": Usage(**raw["usage"])})
+    elif recipe.auditor is not None:  # a run that stopped for money
+        judged = Grounding(None, reason=_NOT_YET, failed=True)
+    return merged(numbers(dialogue, scenario), judged)
 
 
 def _rating(raw: Mapping[str, Any]) -> SellingScore:

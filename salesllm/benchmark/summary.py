@@ -10,11 +10,10 @@ from typing import Any
 
 from rich.table import Table
 
-from salesllm.benchmark.guard import guard_rates
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.scoring import rules
 from salesllm.simulate import Termination
-from salesllm.stats import bootstrap_mean
+from salesllm.stats import mean_interval
 
 SCORES = ("buying", "selling", "final")
 OVERALL = "overall"
@@ -64,7 +63,7 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> dic
         "results": {
             salesperson.name: {
                 customer.name: {
-                    group: _figures(of_group[salesperson.name, customer.name, group], recipe.seed)
+                    group: _figures(of_group[salesperson.name, customer.name, group])
                     for group in groups
                 }
                 for customer in recipe.customers
@@ -86,13 +85,13 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> dic
     }
 
 
-def _figures(rows: Sequence[Row], seed: int) -> dict[str, Any]:
+def _figures(rows: Sequence[Row]) -> dict[str, Any]:
     finished = [row for row in rows if not row["failed"]]
     figures: dict[str, Any] = {}
     for score in SCORES:
         scored = [row for row in rows if row[score] is not None]
-        interval = bootstrap_mean(
-            [row[score] for row in scored], [row["product_id"] for row in scored], seed=seed
+        interval = mean_interval(
+            [row[score] for row in scored], [row["product_id"] for row in scored]
         )
         figures[score] = interval.as_dict("mean") | {"unscored": len(rows) - len(scored)}
     return figures | {
@@ -149,11 +148,15 @@ def _guard(rows: Iterable[Row]) -> dict[str, dict[str, Any]] | None:
     for row in rows:
         if row["guard"] is not None:
             counts[row["customer"]].append(row["guard"])
+    if not counts:
+        return None
+    from salesllm.benchmark.guard import guard_rates  # scikit-learn takes its time
+
     return {
         name: {key: rate.as_dict("rate", "turns") for key, rate in guard_rates(each).items()}
         | {"drafts": sum(count["drafts"] for count in each)}
         for name, each in counts.items()
-    } or None
+    }
 
 
 def _gist(reason: str) -> str:
@@ -216,7 +219,9 @@ def table_of(summary: Mapping[str, Any]) -> Table:
 def _score(figure: Mapping[str, Any]) -> str:
     lines = ["–"]
     if figure["mean"] is not None:
-        lines = [f"{figure['mean']:.2f}", f"{figure['low']:.2f}–{figure['high']:.2f}"]
+        lines = [f"{figure['mean']:.2f}"]
+    if figure["low"] is not None:  # one product alone gives no interval
+        lines.append(f"{figure['low']:.2f}–{figure['high']:.2f}")
     if figure["unscored"]:
         lines.append(f"{figure['unscored']} unscored")
     return "\n".join(lines)

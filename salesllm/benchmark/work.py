@@ -62,7 +62,7 @@ class Work:
 
             async def worker(queue: Iterator[Cell]) -> None:
                 for cell in queue:
-                    if not self.purse.begin():
+                    if not await self.purse.begin():
                         return
                     await self._complete_cell(cell)
                     self.purse.end()

@@ -151,7 +151,8 @@ def sales_dialogue(recipe: BenchmarkRecipe, customer: ChatSpec | None) -> Solver
         InputError: The customer cannot be opened, and the role is not given.
     """
     part = Part(CUSTOMER, [customer] if customer else [])
-    guard = open_guard(recipe.guard) if recipe.guard else None
+    languages = {scenario.language for scenario in scenarios_of(recipe)}
+    guard = open_guard(recipe.guard, languages) if recipe.guard else None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         scenario = _SCENARIO.validate_python(state.metadata["scenario"])

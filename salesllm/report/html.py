@@ -125,7 +125,7 @@ def _gain(
         }
         if pairs:
             change = summary["likeness"][last].get("change") or {}
-            certain = sum(each["low"] > 0 for each in change.values()) if change else None
+            certain = sum((each["low"] or 0) > 0 for each in change.values()) if change else None
             up = sum(after > before for before, after in pairs.values())
             return {"stage": last, "up": up, "of": len(pairs), "certain": certain}
     return None

@@ -49,11 +49,12 @@ _MARK = (
     r"conversation|dialogue|transcript|history|goal|data|对话|系统|评委|s|bos|eos|cls|sep|pad|mask|"
     r"unk)"
 )
+# Possessive, and only from the beginning of a run: somebody may send a thousand brackets.
 _TOKEN = (
     r"<\s*[|｜][^<>|｜\n]{0,40}[|｜]\s*>|"
-    rf"<+\s*/?\s*{_MARK}(?:[\s_:=#-][^<>\n]{{0,60}})?/?\s*>+|"
-    rf"(?:\[+|【+|\{{\{{+)\s*/?\s*{_MARK}\s*\d{{0,3}}\s*(?:\]+|】+|\}}\}}+)|"
-    rf"#+ ?{_NAME}(?=[*_]*\n)"
+    rf"(?<!<)<++[\s/]*+{_MARK}(?:[\s_:=#-][^<>\n]{{0,60}})?/?\s*>+|"
+    rf"(?:(?<!\[)\[++|(?<!【)【++|(?<!\{{)\{{\{{++)[\s/]*+{_MARK}[\s\d]{{0,6}}(?:\]+|】+|\}}\}}+)|"
+    rf"(?<!#)#++ ?{_NAME}(?=[*_]*\n)"
 )
 _TAG = re.compile(rf"(?P<spoken>{_SPOKEN})|(?:{_TOKEN})")
 _COLONS, _BRACKETS = frozenset(":：>"), frozenset("<>[]【】{}|｜#")

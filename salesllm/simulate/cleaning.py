@@ -6,8 +6,8 @@ list) stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from salesllm.dialogue import END_MARKER, Speaker
 from salesllm.simulate.directions import without_directions
@@ -16,7 +16,7 @@ from salesllm.simulate.tags import own_words
 
 
 class Kind(StrEnum):
-    """What was cut out.
+    """What was cut out, in the order in which it is.
 
     `other_side` is a reply that writes the other side's messages as well: cut where they begin.
     """
@@ -27,8 +27,7 @@ class Kind(StrEnum):
     STAGE_DIRECTION = "stage_direction"
 
 
-@dataclass(frozen=True)
-class Cleaned:
+class Cleaned(NamedTuple):
     """A reply as the other side reads it.
 
     Attributes:
@@ -50,13 +49,9 @@ def clean(reply: str, speaker: Speaker) -> Cleaned:
     reply, tags, others = own_words(reply, speaker)
     reply, directions, hung_up = without_directions(reply)
     text, marked = said(reply)
-    removed = {
-        Kind.REASONING: thoughts,
-        Kind.ROLE_TAG: tags,
-        Kind.OTHER_SIDE: others,
-        Kind.STAGE_DIRECTION: directions,
-    }
-    return Cleaned(text, marked, hung_up, {kind: n for kind, n in removed.items() if n})
+    counts = thoughts, tags, others, directions
+    removed = {kind: n for kind, n in zip(Kind, counts, strict=True) if n} if any(counts) else {}
+    return Cleaned(text, marked, hung_up, removed)
 
 
 def said(reply: str) -> tuple[str, bool]:

@@ -8,27 +8,32 @@ makes a condition keeps the dialogue open.
 
 Who ends it? The customer may leave at any time, as with the marker: its farewell, or a refusal
 that says it is final, is the end. "No, thanks" is not, for it may be about the gift wrapping, and
-"I'll let you know, bye" leaves the door open. A salesperson's goodbye alone is not either: many say "have a nice
-day" in every message, and a customer with a question left would lose its answer. It takes both:
-after one side has closed and the other has nothing to add, the dialogue is over, and the side that
-closed first has ended it.
+"I'll let you know, bye" leaves the door open. A salesperson's goodbye alone is not either: many say
+"have a nice day" in every message, and a customer with a question left would lose its answer. It
+takes both: where a salesperson says goodbye and a customer has nothing to add, in this order or
+the other, the dialogue is over, and the side that closed first has ended it.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from salesllm.dialogue import Language, Speaker, Turn
-from salesllm.simulate.phrases import PHRASES, Clause, Phrases
+from salesllm.simulate.phrases import Clause, Phrases
+from salesllm.simulate.phrases_en import ENGLISH
+from salesllm.simulate.phrases_zh import CHINESE
 
-_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|\'[^\'\n]{2,}\'(?!\w)')
+_PHRASES: dict[Language, Phrases] = {"en": ENGLISH, "zh": CHINESE}
+_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|(?<!\w)\'[^\'\n]{2,}\'(?!\w)')
+_MARKS = frozenset("\"“「『'")
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff"
 _BREAKS: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(rf"[.,!;:~—\n\r{_EMOJI}]+|\s[-–]+\s|\sand\s(?=have an? |take care)"),
-    "zh": re.compile(rf"[.,!;:~—\s。、…{_EMOJI}-]+"),
+    "en": re.compile(rf"[.,!;:~–—…\n{_EMOJI}]+"),
+    "zh": re.compile(rf"[\s.,!;:~–—…，。！；：、～{_EMOJI}]+"),
 }
+_EDGES = " -*_()（）[]【】\"'"
+_LEAVE_CHARS = 120  # of a message's end, in which a goodbye is looked for
 _LAST_QUESTION = re.compile(r"[^.!?。\n]*\?(?=[^?]*\Z)")
 
 
@@ -52,34 +57,30 @@ def ends(text: str, language: Language, answered: str = "") -> bool:
         answered: The salesperson's message before. A refusal in answer to an offer of something
             more ("anything else?", "with a warranty?") is not about the product.
     """
-    phrases, text = PHRASES[language], _plain(text)
+    phrases, text = _PHRASES[language], _plain(text)
     if "?" in text:
         return False
     clauses = _clauses(text, language)
-    kinds = [phrases.read(clause) for clause in clauses]
-    if any(map(phrases.later.search, clauses)):
-        return False
-    while kinds and kinds[-1] in (Clause.COURTESY, Clause.REFUSAL):
-        kinds.pop()
-    if not kinds:
+    core, kind = len(clauses), None
+    while core and (kind := phrases.read(clauses[core - 1])) in (Clause.COURTESY, Clause.REFUSAL):
+        core -= 1
+    if core == 0:
         return _refuses_and_thanks(clauses, phrases) and not _offers_more(answered, phrases)
-    core = kinds.pop()
-    others = [clause for clause, kind in zip(clauses, kinds, strict=False) if kind is None]
-    if (
-        core is None
-        or any(phrases.open.search(clause) for clause in others)
-        or (kinds and phrases.reports.search(clauses[len(kinds) - 1]))
-    ):
+    if kind is None or any(map(phrases.later.search, clauses)):
         return False
-    if core is Clause.FAREWELL:
+    others = [clause for clause in clauses[: core - 1] if phrases.read(clause) is None]
+    if any(map(phrases.open.search, others)):
+        return False
+    if core > 1 and phrases.reports.search(clauses[core - 2]):
+        return False
+    if kind is Clause.FAREWELL:
         return True
-    besides = any(phrases.settles.search(clause) for clause in others)
-    return not besides and not _offers_more(answered, phrases)
+    return not (any(map(phrases.settles.search, others)) or _offers_more(answered, phrases))
 
 
 def winds_down(text: str, language: Language) -> bool:
     """Whether a customer's message adds nothing: thanks, a yes, a no, a later, a farewell."""
-    phrases, text = PHRASES[language], _plain(text)
+    phrases, text = _PHRASES[language], _plain(text)
     clauses = _clauses(text, language)
     return "?" not in text and bool(clauses) and all(map(phrases.read, clauses))
 
@@ -88,11 +89,11 @@ def takes_leave(text: str, language: Language) -> bool:
     """Whether a salesperson says goodbye, with nothing asked."""
     if "?" in text or "？" in text:
         return False
-    phrases = PHRASES[language]
-    if not phrases.leave.search(text):
+    ending = text[-_LEAVE_CHARS:]
+    phrases = _PHRASES[language]
+    if not phrases.leave.search(ending):
         return False
-    clauses = _clauses(_plain(text), language)
-    return any(phrases.leave.search(clause) for clause in clauses[-2:])
+    return any(map(phrases.leave.search, _clauses(_plain(ending), language)[-2:]))
 
 
 def _refuses_and_thanks(clauses: Sequence[str], phrases: Phrases) -> bool:
@@ -107,10 +108,13 @@ def _offers_more(text: str, phrases: Phrases) -> bool:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.replace("’", "'").replace("‘", "'")).lower()
+    return text.lower().replace("’", "'").replace("？", "?").replace("啦", "了")
 
 
 def _clauses(text: str, language: Language) -> list[str]:
-    text = _QUOTED.sub("§", text)  # what somebody else said matches no phrase
-    parts = (re.sub(r"^[^\w§]+|[^\w§]+$", "", part) for part in _BREAKS[language].split(text))
-    return [" ".join(part.split()) for part in parts if part]
+    if not _MARKS.isdisjoint(text):
+        text = _QUOTED.sub("§", text)  # what somebody else said is no phrase
+    if language == "en":
+        text = text.replace(" and have a", ". have a").replace(" and take care", ". take care")
+    parts = (" ".join(part.split()).strip(_EDGES) for part in _BREAKS[language].split(text))
+    return [part for part in parts if part]

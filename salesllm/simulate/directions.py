@@ -13,28 +13,26 @@ _ASIDE = re.compile(
     r")(?P<right>[ \t]*)"
 )
 
-_WHO = r"(?:(?:the )?(?:customer|client|salesperson|caller|speaker)|he|she|they|i) "
-_HOW = r"(?:(?:and|then|still|a bit|[a-z]+ly),? )"
-_ONES = r"(?:(?:his|her|their|my|an?|one|the) )?"
+_WHO = r"(?:(?:(?:the )?(?:customer|client|salesperson|caller|speaker)|he|she|they|i) )?"
+_HOW = r"(?:(?:and|then|still|a bit|[a-z]+ly),? )*"
+_OWN = r"(?:(?:his|her|their|my|an?|one|the) )?"
 _DIRECTION_EN = re.compile(
-    rf"{_WHO}?{_HOW}*(?:"
     # the face and the voice, alone or with how and at what
-    r"(?:smil|laugh|chuckl|giggl|grimac|whisper|mumbl|mutter|snicker|scoff|groan)(?:e?s|ing|ed)|"
-    r"(?:nod|grin|shrug)(?:s|[dnrg]?ing|[dng]?ed)|(?:sigh|smirk|frown|wink|gasp|blush|snort)"
-    r"(?:s|ing|ed)|(?:hesitat|paus)(?:es|ing|ed)"
-    r")(?:,? (?:[a-z]+ly|and|at|with|in|as|while|to|for|back|a|again|under|once|for)\b.*)?|"
-    rf"{_WHO}?{_HOW}*(?:"
-    r"tak(?:es|ing) (?:an? |another )?(?:\w+ )?(?:breath|sip|moment|pause|look around|notes?)\b.*|"
-    rf"clear(?:s|ing) {_ONES}throat|rais(?:es|ing) {_ONES}(?:eye)?brows?.*|"
-    rf"shak(?:es|ing) {_ONES}head.*|roll(?:s|ing) {_ONES}eyes.*|cross(?:es|ing) {_ONES}arms.*|"
-    rf"scratch(?:es|ing) {_ONES}(?:head|chin).*|strok(?:es|ing) {_ONES}(?:beard|chin).*|"
-    r"lean(?:s|ing) (?:in|back|forward|closer)\b.*|wav(?:es|ing)(?: goodbye| back)?|"
+    rf"{_WHO}{_HOW}(?:(?:smil|laugh|chuckl|giggl|grimac|whisper|mumbl|mutter|snicker|scoff|groan|"
+    r"hesitat|paus|sigh|smirk|frown|wink|gasp|blush|snort|nodd?|grinn?|shrugg?)(?:e?s|ing|ed))"
+    r"(?:,? (?:[a-z]+ly|and|at|with|in|as|while|to|for|back|a|again|under|once)\b.*)?|"
+    # what the body does
+    rf"{_WHO}{_HOW}(?:"
+    r"tak(?:es|ing) (?:an? |another )?(?:\w+ )?(?:breath|sip|moment|pause|notes?)\b.*|"
+    rf"clear(?:s|ing) {_OWN}throat|rais(?:es|ing) {_OWN}(?:eye)?brows?.*|"
+    rf"shak(?:es|ing) {_OWN}head.*|roll(?:s|ing) {_OWN}eyes.*|cross(?:es|ing) {_OWN}arms.*|"
+    rf"(?:scratch|strok)(?:es|ing) {_OWN}(?:head|chin|beard).*|wav(?:es|ing)(?: goodbye| back)?|"
+    r"lean(?:s|ing) (?:in|back|forward|closer)\b.*|glanc(?:es|ing) (?:at|over|around|away)\b.*|"
     r"think(?:s|ing)(?: (?:for a (?:moment|second|bit|while)|it over|about it|hard|aloud))?|"
     r"look(?:s|ing) (?:away|thoughtful|confused|surprised|impressed|interested|s[kc]eptical|"
     r"doubtful|relieved|unsure|hesitant|annoyed|at (?:you|him|her|them|his|their|my) .*)|"
-    r"glanc(?:es|ing) (?:at|over|around|away)\b.*|"
-    rf"check(?:s|ing) {_ONES}(?:phone|watch|notes|screen|calendar|wallet)\b.*"
-    r")|"
+    rf"check(?:s|ing) {_OWN}(?:phone|watch|notes|screen|calendar|wallet)\b.*)|"
+    # how it is said
     r"(?:(?:long|short|brief|awkward|slight|thoughtful) )?(?:pause|silence|sigh|laughter|laugh)|"
     r"(?:sarcastic|hesitant|nervous|excited|thoughtful|sceptical|skeptical|impatient)(?:al)?ly|"
     r"in an? \w+ (?:tone|voice)|(?:with an? )?\w+ (?:smile|tone of voice)|"
@@ -45,6 +43,7 @@ _WHO_ZH = r"(?:客户|顾客|销售|对方|她|他|我)?"
 _HOW_ZH = r"(?:[轻微略稍缓默]{1,2}|有些|有点|连忙|再次|长长|[\u4e00-\u9fff]{2,4}地)?地?"
 _DIRECTION_ZH = re.compile(
     rf"{_WHO_ZH}{_HOW_ZH}(?:"
+    r"无奈|尴尬|惊讶|疑惑|不耐烦|开心|生气|失望|"
     r"(?:微|大|苦|冷|轻|偷|傻|尴)?笑(?:了一?笑|了(?:一下|起来|出声)?|着.{0,10}|声)?|一笑|"
     r"(?:微笑|笑)(?:着)?[，,].{1,12}|"
     r"点(?:了?点|着|了)?(?:头|了下头)(?:.{0,6})|摇(?:了?摇|着|了)?头(?:.{0,6})|"
@@ -61,7 +60,7 @@ _DIRECTION_ZH = re.compile(
     r")[。！!…~～]*"
 )
 _GONE = re.compile(
-    rf"{_WHO}?{_HOW}*(?:hangs? up|hung up|hanging up|ends? the (?:call|conversation|chat)|"
+    rf"{_WHO}{_HOW}(?:hangs? up|hung up|hanging up|ends? the (?:call|conversation|chat)|"
     r"(?:walks|walking) (?:away|off|out)|leaves the (?:chat|conversation|store|shop|call))"
     r"(?: the (?:phone|call))?|(?:the )?(?:call|conversation|chat|dialogue) (?:ends|ended|over)|"
     r"(?:end of|ends?) (?:call|conversation|chat|dialogue)|"
@@ -70,9 +69,11 @@ _GONE = re.compile(
     re.IGNORECASE,
 )
 # Between asterisks, where a sentence may begin, "adjusts his glasses" is no emphasis.
-_DOES = re.compile(r"(?!(?:is|was|has|this|its|always|us|yes|plus|less|does)\b)[a-z]{2,}(?:s|ing) [a-z].*")
+_DOES = re.compile(
+    r"(?!(?:is|was|has|this|its|always|us|yes|plus|less|does)\b)[a-z]{2,}(?:s|ing) [a-z].*"
+)
 _NO_SPACE_BEFORE = set(".,!?;:，。！？；：\n")
-_STARTERS = "\n.!?…。！？\"”"
+_STARTERS = '\n.!?…。！？"”'
 
 
 def without_directions(reply: str) -> tuple[str, int, bool]:

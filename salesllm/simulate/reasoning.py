@@ -14,7 +14,9 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 # gpt-oss: channels with their tokens, or with the tokens taken out.
-_CHANNELS = re.compile(r"<\|channel\|>\s*(?:analysis|commentary)|\Aanalysis(?=.*assistantfinal)", re.S)
+_CHANNELS = re.compile(
+    r"<\|channel\|>\s*(?:analysis|commentary)|\Aanalysis(?=.*assistantfinal)", re.S
+)
 _FINAL = re.compile(r"<\|channel\|>\s*final.*?<\|message\|>|assistantfinal", re.S)
 _HEADED = re.compile(
     r"\A[\s*#]*(?:thinking|thoughts?|thought process|reasoning|analysis|思考|思考过程|推理|分析)"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from salesllm.chat.base import Chat, Reply, Sampling, Usage
 from salesllm.dialogue import Speaker, Turn, messages_for
@@ -17,8 +18,7 @@ REDRAWS = 2
 """How often an empty or refused reply is drawn again, with another seed, before giving up."""
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """What a side would say next, and why the model stopped there."""
 
     cleaned: Cleaned
@@ -30,8 +30,7 @@ class Draft:
         return self.cleaned.marked or self.cleaned.hung_up
 
 
-@dataclass(frozen=True)
-class Silence:
+class Silence(NamedTuple):
     """A side that said nothing, and why."""
 
     termination: Termination

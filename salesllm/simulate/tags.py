@@ -17,13 +17,15 @@ _EITHER = "user|human|assistant|ai|chatbot|用户|助手|助理"
 _TAG = re.compile(
     # Where a line or a sentence begins: **Customer (Ann):** [USER] 【客户】 <|im_start|>user
     r"(?:\A|(?<=\n)|(?<=[.!?…\"”)] )|(?<=[。！？…”）]))[ \t>]*"
-    r"(?:\*\*|__|#+ ?)?(?P<open>[\[【]|<(?:\|(?:(?:im_start|start_header_id)\|>)?)?)?"
+    r"(?:\*\*|__)?(?P<open>[\[【]|#+ ?|<(?:\|(?:(?:im_start|start_header_id)\|>)?)?)?"
     rf"(?:(?P<salesperson>{_SALESPERSON})|(?P<customer>{_CUSTOMER})|(?:{_EITHER}))"
     r"(?: ?[(（][^()（）\n]{1,20}[)）])?"
     r"(?(open)(?:[\]】]|\|?>|<\|end_header_id\|>|(?=\n)))(?:\*\*|__)?"
     r"(?:[ \t]*[:：][ \t]*(?:\*\*|__)?|(?(open)|(?!)))[ \t]*",
     re.IGNORECASE,
 )
+_CLOSING_TAG = re.compile(rf"</(?:{_SALESPERSON}|{_CUSTOMER}|{_EITHER})>\s*\Z", re.IGNORECASE)
+_RULE = " \t\n-=_*#"  # a line that parts two messages is none
 _END_TOKEN = re.compile(
     r"<\|(?:im_end|eot_id|endoftext|end|end_of_text|return)\|>|</s>|<end_of_turn>|"
     r"<｜end▁of▁sentence｜>"
@@ -40,22 +42,28 @@ def own_words(reply: str, speaker: Speaker) -> tuple[str, int, int]:
         Its words, how many tags were taken out of them, and 1 if messages of the other side were
         cut off, else 0.
     """
-    cut = 0
-    if "<" in reply and (end := _END_TOKEN.search(reply)):
-        cut = int(not reply[end.end() :].isspace() and end.end() < len(reply))
-        reply = reply[: end.start()]
-    if not any(sign in reply for sign in ":：[【<"):
-        return reply, 0, cut
-    own, start, tags, owner = "", 0, 0, speaker
+    tags = cut = 0
+    if "<" in reply:
+        if end := _END_TOKEN.search(reply):
+            cut = int(bool(reply[end.end() :].strip()))
+            tags = 1 - cut
+            reply = reply[: end.start()]
+        reply, closing = _CLOSING_TAG.subn("", reply)
+        tags += closing
+    if not any(sign in reply for sign in ":：[【<#"):
+        return reply, tags, cut
+    own, start, owner = "", 0, speaker
     for tag in _TAG.finditer(reply):
         if owner is speaker:
             own += reply[start : tag.start()]
+        if not own.strip(_RULE):
+            own = ""
         owner = _named(tag, owner.other if tag.start() else speaker)
         start = tag.end()
         if owner is speaker:
             tags += 1
-        elif own.strip():
-            return own, tags, 1
+        elif own:
+            return own.rstrip(_RULE), tags, 1
         else:
             cut = 1
     return own + reply[start:] if owner is speaker else own, tags, cut

@@ -83,12 +83,14 @@ async def simulate(
     }
     turns: list[Turn] = []
     reasons: list[str | None] = []
+    circles = _Circles()
 
     def add(speaker: Speaker, text: str, reason: str | None) -> None:
         turns.append(Turn(speaker=speaker, text=text))
         reasons.append(reason)
         for side in sides.values():
             side.hear(turns[-1])
+        circles.add(turns[-1])
 
     def ended(
         termination: Termination,
@@ -110,7 +112,6 @@ async def simulate(
         )
 
     add(Speaker.CUSTOMER, scenario.attributes.initial_utterance, None)
-    circles = _Circles()
     for _ in range(2 * rounds - 1):
         speaker = turns[-1].speaker.other
         draft = await sides[speaker].speak(turns)
@@ -122,7 +123,7 @@ async def simulate(
             return ended(_ENDED[speaker], speaker, marked=draft.cleaned.marked)
         if closing and (closer := closed_by(turns, scenario.language)):
             return ended(_ENDED[closer], closer)
-        if circles.closed_by(turns[-1]):
+        if circles.stale_turns >= STALE_TURNS:
             return ended(Termination.REPETITION)
     return ended(Termination.ROUND_LIMIT)
 
@@ -133,14 +134,13 @@ def _seed(seed: int, scenario: str, speaker: Speaker, repeat: int, attempt: int)
 
 
 class _Circles:
-    """Counts the turns in a row in which nothing was new."""
+    """How many turns in a row have said nothing new."""
 
     def __init__(self) -> None:
+        self.stale_turns = 0
         self._said: set[tuple[Speaker, str]] = set()
-        self._stale = 0
 
-    def closed_by(self, turn: Turn) -> bool:
+    def add(self, turn: Turn) -> None:
         said = turn.speaker, _NOT_WORDS.sub("", turn.text.casefold())
-        self._stale = self._stale + 1 if said in self._said else 0
+        self.stale_turns = self.stale_turns + 1 if said in self._said else 0
         self._said.add(said)
-        return self._stale >= STALE_TURNS

@@ -264,7 +264,7 @@ def test_calls_overlap_up_to_the_recipes_concurrency(
         (["--round", "3"], "Did you mean `rounds`"),
         (["--rounds", "0"], "field `rounds`"),
         (["--alpha", "1.5"], "field `alpha`"),
-        (["--judge", "gpt"], "unknown judge 'gpt'"),
+        (["--judge", "gpt"], "'gpt' is a model of no registry"),
         (["--judge", "{{provider: scripted, model: customer}}"], "a scripted speaker cannot judge"),
         (["--scenarios", "absent.jsonl"], "absent.jsonl: no such file"),
         (["--sample.n", "3"], "a file or a sample, not both"),

@@ -12,6 +12,7 @@ import pytest
 from browser import CHROMIUM, Page, browser
 from run_made import CUSTOMERS, HOSTILE, SALESPEOPLE, failed, leaderboard, row, write_run
 
+from salesllm.report import transcripts
 from salesllm.report.benchmark import publish
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
@@ -40,11 +41,13 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("run")
     evil = row(0, "vendor/A_1")["id"]
     said = {TOLD["id"]: SAID, evil: HOSTILE}
-    return publish(write_run(folder, rows(), said, leaderboard=leaderboard()))[-1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transcripts, "CHUNK", 10_000)
+        yield publish(write_run(folder, rows(), said, leaderboard=leaderboard()))[-1]
 
 
 def look(report: Path, hash: str, see: Callable[[Page], Awaitable[None]]) -> None:
@@ -131,19 +134,39 @@ def test_filters_in_the_address_and_sorting(report: Path) -> None:
         await page.value("document.querySelector('[type=reset]').click()")
         await page.wait("document.querySelector('#count').value.startsWith('900')")
         sort = "document.querySelector('[name=sort]')"
-        await page.value(f"{sort}.value = 'score down'; {sort}.dispatchEvent(new Event('input', "
-                         "{bubbles: true}))")  # fmt: skip
         scores = "[...document.querySelectorAll('.item b')].map(b => b.textContent)"
-        best = await page.value(scores)
-        assert best[:2] == ["9.87", "9.87"]
-        assert best == sorted(best, reverse=True)
-        assert "sort=score+down" in await page.value("location.hash")
-        await page.value("document.querySelector('#list').scrollTop = 1e9")
-        last = f"({scores}).at(-1) === 'unscored'"
-        assert await page.wait(last), "what has no score comes last"
-        assert await page.value("document.querySelectorAll('.item').length") < 50
+        for way, ends in (("score down", "9.87"), ("score", "0.00")):
+            await page.value(f"{sort}.value = '{way}'; {sort}.dispatchEvent(new Event('input', "
+                             "{bubbles: true}))")  # fmt: skip
+            assert await page.wait(f"({scores})[0] === '{ends}'")
+            first = await page.value(scores)
+            assert first == sorted(first, reverse=way == "score down")
+            await page.value("document.querySelector('#list').scrollTop = 1e9")
+            last = f"({scores}).at(-1) === 'unscored'"
+            assert await page.wait(last), "what has no score comes last"
+            assert await page.value("document.querySelectorAll('.item').length") < 50
+        assert (await page.value("location.hash")).endswith("sort=score")
 
     look(report, "#?flag=injection&difficulty=adversarial&low=9&high=10&language=en", see)
+
+
+def test_the_ends_of_every_part_can_be_read(report: Path) -> None:
+    parts = len(list((report.parent / "data").glob("[0-9]*.js")))
+    assert parts > 10
+
+    async def see(page: Page) -> None:
+        await page.value("document.querySelector('#list').focus()")
+        each = "document.querySelector('.item[aria-selected=true] p + p')?.textContent"
+        read = "document.querySelector('#dialogue h3')?.textContent"
+        for number in range(130):  # more than two parts
+            await page.press("ArrowDown")
+            assert await page.wait(f"{each}?.startsWith('s{number} ')")
+            assert await page.wait(f"{read} === 's{number}'")
+            first = await page.value("document.querySelector('#dialogue li')?.textContent")
+            heard = await page.value("document.querySelector('#dialogue').innerText")
+            assert (first is None) == ("This dialogue failed" in heard) == (number % 50 == 49)
+
+    look(report, "#?salesperson=B+%26+Co&customer=GPT-4o", see)
 
 
 def test_keys_go_from_one_dialogue_to_the_next(report: Path) -> None:

@@ -153,7 +153,7 @@ def sampled(loopback: Loopback, answers: list[str], attempts: int = 1) -> Sellin
     left = deque(answers)
     loopback.reply = lambda body: left.popleft()
     rater = SellingJudge(
-        EndpointChat("judge", loopback.url, retries=0, concurrency=1),
+        EndpointChat("judge", loopback.url, retries=0),
         sampling=Sampling(temperature=0.7),
         attempts=attempts,
         samples=len(answers),

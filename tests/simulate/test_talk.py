@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from loopback import Fault, Loopback
 from scenes import scene
 
-from salesllm.chat.base import Usage
+from salesllm.chat.base import Reply, Sampling, Usage
 from salesllm.chat.endpoint import EndpointChat
 from salesllm.chat.scripted import ScriptedCustomer, ScriptedSalesperson
-from salesllm.dialogue import END_MARKER, Speaker
+from salesllm.dialogue import END_MARKER, Language, Message, Speaker
+from salesllm.scenario import Scenario
 from salesllm.scenarios.sampling import sample_scenarios
-from salesllm.simulate import REDRAWS, Simulated, Termination, simulate
+from salesllm.simulate import REDRAWS, Simulated, Termination, derived_seed, simulate
 
 OPENER = scene().attributes.initial_utterance
 
@@ -74,15 +76,73 @@ def test_forms_of_the_last_word(loopback: Loopback, last: str, heard: list[str])
     assert done.termination is Termination.CUSTOMER_ENDED
 
 
-def test_the_marker_is_the_customers_alone(loopback: Loopback) -> None:
-    done = talk(loopback, [f"Goodbye! {END_MARKER}"], ["wait"], rounds=2)
-    assert texts(done) == [OPENER, "Goodbye!", "wait", "Goodbye!"]
-    assert done.termination is Termination.ROUND_LIMIT
+def test_a_salesperson_that_writes_the_marker_ends_it_too(loopback: Loopback) -> None:
+    done = talk(loopback, [f"We are closed. {END_MARKER}"], ["wait"])
+    assert texts(done) == [OPENER, "We are closed."]
+    assert done.termination is Termination.SALESPERSON_ENDED
+    assert (done.by, done.marked) == (Speaker.SALESPERSON, True)
+
+
+@pytest.mark.parametrize(
+    ("seller", "buyer", "heard", "termination"),
+    [
+        # the customer leaves
+        (["It's $39."], ["Too much for me, bye."], 3, Termination.CUSTOMER_ENDED),
+        # it winds down, and the salesperson says goodbye: the customer was first
+        (["It's $39.", "Have a nice day!"], ["No, thanks."], 4, Termination.CUSTOMER_ENDED),
+        # the salesperson was first
+        (["Sold out, I'm afraid. Goodbye!"], ["Okay."], 3, Termination.SALESPERSON_ENDED),
+        # a question keeps it open
+        (["It's $39. Have a nice day!"], ["And the lid?"], 4, Termination.ROUND_LIMIT),
+    ],
+)
+def test_a_dialogue_that_is_closed_without_a_marker(
+    loopback: Loopback, seller: list[str], buyer: list[str], heard: int, termination: Termination
+) -> None:
+    done = talk(loopback, seller, buyer, rounds=2)
+    assert (len(done.turns), done.termination, done.marked) == (heard, termination, False)
+    sides = {Termination.CUSTOMER_ENDED: Speaker.CUSTOMER, Termination.ROUND_LIMIT: None}
+    assert done.by is sides.get(termination, Speaker.SALESPERSON)
+    open_end = talk(loopback, seller, buyer, rounds=3, closing=False)
+    assert open_end.termination is Termination.ROUND_LIMIT
+
+
+def test_a_dialogue_that_goes_round_in_circles_is_ended(loopback: Loopback) -> None:
+    done = talk(loopback, ["It's $39.", "It's $39!", "it's $39"], ["Too much.", "too much"])
+    assert len(done.turns) == 8 - 1  # opener, both once, then both twice again
+    assert (done.termination, done.by) == (Termination.REPETITION, None)
+    assert not done.termination.failed
+    prices = [f"${price}." for price in range(60, 30, -1)]
+    haggled = talk(loopback, prices, ["Too much."])
+    assert haggled.termination is Termination.ROUND_LIMIT
+
+
+def test_one_that_hangs_up_has_left(loopback: Loopback) -> None:
+    done = talk(loopback, ["It's $39."], ["*hangs up*"])
+    assert texts(done) == [OPENER, "It's $39."]
+    assert (done.termination, done.marked) == (Termination.CUSTOMER_ENDED, False)
+
+
+def test_the_other_side_reads_a_cleaned_reply_and_what_was_cut_out_is_counted(
+    loopback: Loopback,
+) -> None:
+    seller = ["<think>Price.</think>Salesperson: It's $39.\nCustomer: OK", "*smiles* It is quiet."]
+    done = talk(loopback, seller, ["hm", "Is it quiet (I work nights)"], rounds=3)
+    assert texts(done)[1:4] == ["It's $39.", "hm", "It is quiet."]
+    said = [m["content"] for r in loopback.requests for m in r["messages"][1:]]
+    assert not any("think" in text or "smiles" in text or "OK" in text for text in said)
+    assert done.cleaned[Speaker.SALESPERSON] == {
+        "reasoning": 1, "role_tag": 1, "other_side": 1, "stage_direction": 2,
+    }  # fmt: skip
+    assert set(done.cleaned[Speaker.CUSTOMER].values()) == {0}
+    silent = talk(loopback, ["<think>What do they want"], ["hm"])
+    assert "said nothing in 3 attempts (stop), but for reasoning" in str(silent.error)
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 20])
 def test_a_round_is_one_message_of_each_side(loopback: Loopback, rounds: int) -> None:
-    done = talk(loopback, ["buy it"], ["hm"], rounds=rounds)
+    offers = [f"buy {number}" for number in range(rounds)]
+    done = talk(loopback, offers, ["hm"], rounds=rounds)
     assert len(done.turns) == 2 * rounds
     assert done.turns[-1].speaker is Speaker.SALESPERSON
     assert done.termination is Termination.ROUND_LIMIT
@@ -113,27 +173,40 @@ def test_a_scenarios_own_scripts_win_unless_the_customer_needs_the_brief_one(
 
 
 def test_seeds_repeat_a_run_and_differ_otherwise(loopback: Loopback) -> None:
-    def seeds(seed: int, number: int = 0) -> list[int]:
+    def seeds(seed: int, number: int = 0, repeat: int = 0) -> list[int]:
         loopback.requests.clear()
-        talk(loopback, ["It's $39."], ["hm"], rounds=3, seed=seed, scenario=scene(number=number))
+        made = scene(number=number)
+        talk(loopback, ["$39."], ["hm"], rounds=3, seed=seed, repeat=repeat, scenario=made)
         return [request["seed"] for request in loopback.requests]
 
     first = seeds(1)
     assert first == seeds(1)
-    assert len({*first, *seeds(2), *seeds(1, number=1)}) == 15
+    assert len({*first, *seeds(2), *seeds(1, number=1), *seeds(1, repeat=1)}) == 20
 
 
-@pytest.mark.parametrize(
-    ("good_calls", "termination"),
-    [(0, Termination.SALESPERSON_FAILED), (1, Termination.CUSTOMER_FAILED)],
-)
-def test_a_failure_is_no_ending(
-    loopback: Loopback, good_calls: int, termination: Termination
-) -> None:
+def test_seeds_are_those_of_runs_before_there_were_repeats() -> None:
+    class Listening:
+        name = "listening"
+
+        async def reply(
+            self, messages: Sequence[Message], sampling: Sampling, scenario: Scenario | None = None
+        ) -> Reply:
+            seeds.append(sampling.seed)
+            return Reply(f"{len(seeds)}")
+
+    seeds: list[int | None] = []
+    asyncio.run(simulate(scene(), Listening(), Listening(), rounds=2, seed=7))
+    sides = [Speaker.SALESPERSON, Speaker.CUSTOMER, Speaker.SALESPERSON]
+    assert seeds == [derived_seed(7, "en-0", side, 0) for side in sides]
+
+
+@pytest.mark.parametrize(("good_calls", "by"), [(0, Speaker.SALESPERSON), (1, Speaker.CUSTOMER)])
+def test_a_failure_is_no_ending(loopback: Loopback, good_calls: int, by: Speaker) -> None:
     loopback.faults = deque([*[None] * good_calls, Fault(status=400)])
     done = talk(loopback, ["It's $39."], ["hm"])
-    assert done.termination is termination
+    assert (done.termination, done.by) == (Termination.ERROR, by)
     assert done.termination.failed
+    assert done.termination.worth_retrying
     assert "EndpointError" in str(done.error)
     assert "fault 400" in str(done.error)
     assert len(done.turns) == 1 + good_calls
@@ -146,21 +219,32 @@ def test_an_empty_reply_is_drawn_again_and_then_given_up(loopback: Loopback) -> 
     assert done.usage[Speaker.SALESPERSON] == Usage(33, 15)
     assert len({request["seed"] for request in loopback.requests}) == 3
 
+    loopback.faults = deque([None, *[Fault("empty")] * (REDRAWS + 1)])
+    done = talk(loopback, ["It's $39."], ["hm"])
+    assert (done.termination, done.by) == (Termination.ERROR, Speaker.CUSTOMER)
+    assert "the customer said nothing in 3 attempts (stop)" in str(done.error)
+
+
+def test_a_refusal_is_drawn_again_and_then_final(loopback: Loopback) -> None:
+    loopback.faults = deque([Fault("filtered"), None])
+    assert talk(loopback, ["$39."], ["hm"], rounds=1).termination is Termination.ROUND_LIMIT
+
     loopback.faults = deque([None, *[Fault("filtered")] * (REDRAWS + 1)])
     done = talk(loopback, ["It's $39."], ["hm"])
-    assert done.termination is Termination.EMPTY_REPLY
+    assert (done.termination, done.by) == (Termination.REFUSED, Speaker.CUSTOMER)
     assert done.termination.failed
-    assert "the customer said nothing in 3 attempts (content_filter)" in str(done.error)
+    assert not done.termination.worth_retrying
+    assert "the customer refused in 3 attempts (content_filter)" in str(done.error)
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_the_scripted_sides_come_to_an_end_and_repeat_themselves(language: str) -> None:
-    made = sample_scenarios(language, 5, split="test")  # type: ignore[arg-type]
+def test_scripted_sides_end_by_the_marker_alone_and_repeat_themselves(language: Language) -> None:
+    made = sample_scenarios(language, 100, split="test")
 
-    async def all_of_them() -> list[Simulated]:
+    async def all_of_them(closing: bool) -> list[Simulated]:
         sides = ScriptedSalesperson(), ScriptedCustomer()
-        return [await simulate(scenario, *sides, seed=3) for scenario in made]
+        return [await simulate(scenario, *sides, seed=3, closing=closing) for scenario in made]
 
-    dialogues = asyncio.run(all_of_them())
-    assert {d.termination for d in dialogues} == {Termination.CUSTOMER_ENDED}
-    assert dialogues == asyncio.run(all_of_them())
+    dialogues = asyncio.run(all_of_them(closing=True))
+    assert {(d.termination, d.marked) for d in dialogues} == {(Termination.CUSTOMER_ENDED, True)}
+    assert dialogues == asyncio.run(all_of_them(closing=False))

@@ -46,7 +46,7 @@ def numbers(dialogue: Dialogue, scenario: Scenario) -> tuple[Concession, ...]:
 
 
 def _echo(claim: Claim, said: Numbers) -> bool:
-    known = {
-        "money": said.money, "%": said.shares, "days": said.days, "count": said.counts
-    }.get(claim.measure, set())
+    known = {"money": said.money, "%": said.shares, "days": said.days, "count": said.counts}.get(
+        claim.measure, set()
+    )
     return bool(known & {*claim.values})

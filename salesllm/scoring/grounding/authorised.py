@@ -18,7 +18,9 @@ _TO = re.compile(r"\s*(?:to|or|and|到|至|或|~|–|—)?\s*")
 _PRICE = re.compile(r"price|cost|premium|(?<!评)价|费")
 _MONEY = re.compile(r"[$¥£€元币钱]|\d")
 _REDUCED = re.compile(r"\boff\b|discount|reduc|折|优惠|减")
-_RATE = re.compile(r"rate|interest|yield|commission|fee|dividend|charge|apr\b|利|息|佣金|费|年化|access|取用")
+_RATE = re.compile(
+    r"rate|interest|yield|commission|fee|dividend|charge|apr\b|利|息|佣金|费|年化|access|取用"
+)
 _NEXT_DAY = re.compile(r"next day|day after|overnight|次日|隔天|隔日|第二天")
 _SAME_DAY = re.compile(r"same day|当天|当日")
 _MANY = 1000
@@ -98,7 +100,9 @@ class Authorised:
             self.known.add(line, self.language, bare_money=priced)
         self.text = plain("\n".join([product.price, *lines]))
         self.lines = [plain(line) for line in lines]
-        priced = "\n".join(line for line in [plain(product.price), *self.lines] if _MONEY.search(line))
+        priced = "\n".join(
+            line for line in [plain(product.price), *self.lines] if _MONEY.search(line)
+        )
         periods = WORDING[scenario.language].periods
         self.periods = [_PER[p] for p, said in periods.items() if said.search(priced)]
         delivery = WORDING[scenario.language].terms["delivery"]

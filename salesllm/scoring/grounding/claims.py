@@ -130,7 +130,9 @@ def _claim(
     """The number of a clause as a claim; None for one that binds nobody."""
     end = quantity.start + len(quantity.text)
     marked = f"{clause[: quantity.start]}#{clause[end:]}"
-    if words.aside.search(marked) or (words.denied.search(marked) and not words.floor.search(marked)):
+    if words.aside.search(marked) or (
+        words.denied.search(marked) and not words.floor.search(marked)
+    ):
         return None
     agrees = words.accepts.search(sentence) is not None
     granted = bool(words.grants.search(marked) or words.price.search(marked))

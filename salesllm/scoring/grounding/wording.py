@@ -94,7 +94,9 @@ class Wording:
     perks: tuple[Perk, ...]
 
 
-_GIFTABLE = r"(?:a|an|one|two|three|four|five|six|ten|\d+|#|your|some|another|get|gets|extra|the|with)"
+_GIFTABLE = (
+    r"(?:a|an|one|two|three|four|five|six|ten|\d+|#|your|some|another|get|gets|extra|the|with)"
+)
 _NO_GIFT = (
     r"(?:of|to|from|time|delivery|shipping|postage|returns?|trials?|and|on|for|with|as|at|until"
     r"|after|before|if|any|week|month|day|standard|express)\b"
@@ -110,7 +112,9 @@ _EN = Wording(
         r"|no ?body|no one|never (?:give|offer|sell|go|do)|too low|lose money|impossible|instead of"
         r"|rather than|not #)\b"
     ),
-    refused=re.compile(r"^(?:that|which|this)(?:'s| is)? (?:not possible|impossible|too low|(?:i|we) can't)"),
+    refused=re.compile(
+        r"^(?:that|which|this)(?:'s| is)? (?:not possible|impossible|too low|(?:i|we) can't)"
+    ),
     floor=re.compile(r"\b(?:below|under|less than|lower than) #"),
     aside=re.compile(
         r"\b(?:others?(?= )|elsewhere|competitors?|some(?:where|one|body) else|market|most people"
@@ -166,18 +170,26 @@ _EN = Wording(
         r"\b(?:rates?|interest|yields?|earns?|returns?|pays?|apr|commission|fees?|charges?|annually"
         r"|a year|per year|per annum|grow\w*|dividend|we go|up to|give you|match|get|gains?)\b"
     ),
-    if_=re.compile(r"^(?:and |but |even |so )?(?:if|suppose|imagine|in case|should)\b|\bcould (?:fall|drop|lose)"),
+    if_=re.compile(
+        r"^(?:and |but |even |so )?(?:if|suppose|imagine|in case|should)\b|\bcould (?:fall|drop|lose)"
+    ),
     hedge=re.compile(
         r"\b(?:about|around|roughly|nearly|almost|just (?:over|under|above|below)|less than|more than"
         r"|approximately|approx|close to|or so|not even)\b"
     ),
-    apart=re.compile(r"\b(?:more|less|cheaper|dearer|difference|sav\w+|above|below|over|under|left|between)\b"),
-    total=re.compile(r"\b(?:plus|total|altogether|in all|all in|together|including|over the (?:whole|full|\w+) )"),
+    apart=re.compile(
+        r"\b(?:more|less|cheaper|dearer|difference|sav\w+|above|below|over|under|left|between)\b"
+    ),
+    total=re.compile(
+        r"\b(?:plus|total|altogether|in all|all in|together|including|over the (?:whole|full|\w+) )"
+    ),
     periods={
         "day": re.compile(r"\b(?:an?|per|each|every|one|the) (?:single )?day|\bdaily|/ ?day"),
         "week": re.compile(r"\b(?:an?|per|each|every|one|the) week|\bweekly|/ ?week"),
         "month": re.compile(r"\b(?:an?|per|each|every|one|the) month|\bmonthly|/ ?month"),
-        "year": re.compile(r"\b(?:an?|per|each|every|one|the|whole) year|\byearly|\bannual|/ ?year"),
+        "year": re.compile(
+            r"\b(?:an?|per|each|every|one|the|whole) year|\byearly|\bannual|/ ?year"
+        ),
     },
     terms={
         "warranty": re.compile(
@@ -236,11 +248,15 @@ _EN = Wording(
                 r"|\bwaive (?:the |your )?(?:delivery|shipping)"
                 r"|\b(?:won't|don't|not|nothing) (?:have to )?(?:pay )?(?:\w+ )*for (?:delivery|shipping|postage)"
             ),
-            re.compile(r"^(?!returns?|warranty).*free (?:\w+ )?(?:shipping|delivery)|(?:shipping|delivery|dispatch\w*)[^.;]*\bfree"),
+            re.compile(
+                r"^(?!returns?|warranty).*free (?:\w+ )?(?:shipping|delivery)|(?:shipping|delivery|dispatch\w*)[^.;]*\bfree"
+            ),
         ),
         Perk(
             "term",
-            re.compile(r"\blifetime (?:warranty|guarantee)|\b(?:warranty|guarantee)\b.*\b(?:for life|lifetime|never (?:expires|ends|runs out)|forever|unlimited)"),
+            re.compile(
+                r"\blifetime (?:warranty|guarantee)|\b(?:warranty|guarantee)\b.*\b(?:for life|lifetime|never (?:expires|ends|runs out)|forever|unlimited)"
+            ),
             re.compile(r"lifetime|for life"),
         ),
         Perk(
@@ -255,7 +271,9 @@ _EN = Wording(
                 r"\bwaive (?:\w+ )*?(?:fees?|commission|charges?)"
                 r"|\bfees? (?:cancel\w*|dropped|removed|waived)|\b(?:skip|drop|cancel) the (?:\w+ )?fees?\b"
             ),
-            re.compile(r"\bno (?:\w+ )?(?:fees?|commission)|(?:fee|commission)[^\n]*\b(?:none|waived|free)"),
+            re.compile(
+                r"\bno (?:\w+ )?(?:fees?|commission)|(?:fee|commission)[^\n]*\b(?:none|waived|free)"
+            ),
         ),
         Perk("discount", re.compile(r"\bhalf (?:the )?(?:price|off)"), re.compile(r"half|50%")),
         Perk(
