@@ -23,12 +23,14 @@ class Fault:
     Attributes:
         status: For `status`.
         retry_after: The header's value, if it is sent.
+        code: Of the error, beside its message.
         seconds: For `stall`: how long before the answer comes after all.
     """
 
     kind: Kind = "status"
     status: int = 500
     retry_after: str | None = None
+    code: str | None = None
     seconds: float = 5.0
 
 
@@ -114,7 +116,7 @@ class Loopback:
         fault = self.faults.popleft() if self.faults else self.fault_of(body)
         if fault is not None and fault.kind == "status":
             headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
-            return _error(fault.status, f"fault {fault.status}", headers)
+            return _error(fault.status, f"fault {fault.status}", headers, fault.code)
         if fault is not None and fault.kind == "cut":
             assert request.transport is not None
             request.transport.close()
@@ -143,5 +145,8 @@ def _completion(model: str, said: str | dict[str, Any], finish_reason: str) -> d
     }
 
 
-def _error(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
-    return web.json_response({"error": {"message": message}}, status=status, headers=headers)
+def _error(
+    status: int, message: str, headers: dict[str, str] | None = None, code: str | None = None
+) -> web.Response:
+    error = {"message": message, "code": code}
+    return web.json_response({"error": error}, status=status, headers=headers)

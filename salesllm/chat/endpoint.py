@@ -22,6 +22,10 @@ _BYTES_PER_TOKEN = 4
 """Of a request: right for English, and for Chinese, whose characters are of three bytes each."""
 
 _TRANSIENT = (408, 409, 425)
+_OUT_OF_MONEY = b"insufficient_quota"
+"""OpenAI says so with a 429, though no waiting helps."""
+
+_CONNECT_SECONDS = 30.0
 
 
 class EndpointError(Exception):
@@ -96,13 +100,17 @@ class _Server:
         Raises:
             _Failure: It brought no reply.
         """
+        patience = aiohttp.ClientTimeout(timeout, sock_connect=min(timeout, _CONNECT_SECONDS))
         try:
             # A redirect could carry the key to another host, and turns POST into GET.
             async with self._session.post(
-                url, data=body, allow_redirects=False, timeout=aiohttp.ClientTimeout(timeout)
+                url, data=body, allow_redirects=False, timeout=patience
             ) as response:
                 answer = await response.read()
                 status, headers = response.status, response.headers
+        except aiohttp.ConnectionTimeoutError:
+            problem = f"no connection within {patience.sock_connect:g} s"
+            raise _Failure(problem, "broken") from None
         except TimeoutError:
             raise _Failure(f"no answer within {timeout:g} s", "broken") from None
         except aiohttp.ClientError as error:
@@ -111,7 +119,7 @@ class _Server:
         if status != 200:
             problem = f"status {status}: {server_message(answer)}"
             wait = retry_after(headers.get("Retry-After"))
-            if status == 429 or (wait and status >= 500):
+            if (status == 429 and _OUT_OF_MONEY not in answer) or (wait and status >= 500):
                 raise _Failure(problem, "busy", wait)
             passing = status in _TRANSIENT or status >= 500
             raise _Failure(problem, "broken" if passing else "refused")

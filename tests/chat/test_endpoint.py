@@ -116,6 +116,12 @@ def test_a_refusal_is_final_and_says_what_the_server_said(loopback: Loopback, st
     assert len(loopback.requests) == 1
 
 
+def test_an_account_without_money_is_not_waited_for(loopback: Loopback) -> None:
+    loopback.faults = deque([Fault(status=429, code="insufficient_quota")])
+    with pytest.raises(EndpointError, match=r"status 429: fault 429, after 1 attempt$"):
+        ask(impatient(loopback))
+
+
 def test_nobody_listens() -> None:
     with socket.socket() as taken:  # so that nobody else can listen there meanwhile
         taken.bind(("127.0.0.1", 0))
