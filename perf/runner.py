@@ -31,7 +31,7 @@ from rich.console import Console
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.benchmark.run import run_benchmark
 from salesllm.dialogue import Speaker
-from salesllm.errors import InputError, entry_point
+from salesllm.errors import entry_point
 from salesllm.scenarios.sampling import sample_scenarios
 from salesllm.scenarios.scripts import script_of
 

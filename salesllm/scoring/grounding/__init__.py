@@ -1,11 +1,14 @@
-"""Concessions that a salesperson makes and its product facts do not authorise.
+"""Concessions that a salesperson makes and nothing authorises.
 
 The paper names the phenomenon among its limitations: discounts that no script mentions. Two look
-for it: `numbers`, which reads the numbers and needs no model, and `GroundingJudge`, an LLM.
+for it: `numbers`, which needs no model and reads numbers alone, and `GroundingJudge`, an LLM.
 """
 
-from __future__ import annotations
+from salesllm.scoring.grounding.check import numbers
+from salesllm.scoring.grounding.concession import Concession, Grounding, merged
+from salesllm.scoring.grounding.judge import PROMPT, GroundingJudge
 
+<<<<<<< HEAD
 from collections import deque
 from dataclasses import dataclass
 
@@ -50,3 +53,6 @@ def _echo(claim: Claim, said: Numbers) -> bool:
         claim.measure, set()
     )
     return bool(known & {*claim.values})
+=======
+__all__ = ["PROMPT", "Concession", "Grounding", "GroundingJudge", "merged", "numbers"]
+>>>>>>> 808b80dfb5961c145347c9594799d6042363e303

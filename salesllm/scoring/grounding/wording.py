@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from salesllm.dialogue import Language
+from salesllm.scoring.grounding.concession import Kind
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Perk:
         known: What in the product's facts authorises it.
     """
 
-    kind: str
+    kind: Kind
     said: re.Pattern[str]
     known: re.Pattern[str]
     financial: bool | None = None
@@ -92,6 +92,7 @@ class Wording:
     given: re.Pattern[str]
     bundled: re.Pattern[str]
     perks: tuple[Perk, ...]
+<<<<<<< HEAD
 
 
 _GIFTABLE = (
@@ -394,3 +395,5 @@ _ZH = Wording(
 )  # fmt: skip
 
 WORDING: dict[Language, Wording] = {"en": _EN, "zh": _ZH}
+=======
+>>>>>>> 808b80dfb5961c145347c9594799d6042363e303
