@@ -17,19 +17,12 @@ _A_YEAR = {"day": YEAR, "week": YEAR / 7, "month": 12.0, "year": 1.0}
 _PRICED = re.compile(r"price|cost|premium|(?<!评)价|费")
 _REDUCED = re.compile(r"\boff\b|discount|reduc|折|优惠|减")
 _RATE = re.compile(
-<<<<<<< HEAD
-    r"rate|interest|yield|commission|fee|dividend|charge|apr\b|利|息|佣金|费|年化|access|取用"
-)
-_NEXT_DAY = re.compile(r"next day|day after|overnight|次日|隔天|隔日|第二天")
-_SAME_DAY = re.compile(r"same day|当天|当日")
-=======
     r"rate|interest|yield|commission|fee|dividend|charge|apr\b|access|利|息|佣金|费|年化|取用"
 )
 _DELIVERY = re.compile("^(?:delivery|shipping|配送|发货|物流)")
 _SHARES = re.compile(r"\bshares?\b|股")
 _LOT = 100
 
->>>>>>> 808b80dfb5961c145347c9594799d6042363e303
 _MANY = 1000
 _EXACT, _HEDGED, _HEDGED_SHARE, _SAME_PERIOD = 0.003, 0.05, 0.02, 0.02
 """How far two numbers that say the same may be apart, relative to the known one."""
@@ -39,40 +32,9 @@ class Authorised:
     """What a scenario's salesperson may state: its price, facts, selling points and own script."""
 
     def __init__(self, scenario: Scenario) -> None:
-<<<<<<< HEAD
-        self.language = scenario.language
-        self.financial = scenario.product.domain == "financial"
-        self.known = Numbers()
-        self.text = ""
-        product = scenario.product
-        script = scenario.scripts.get(Speaker.SALESPERSON, "")
-        named = [f"{label}: {value}" for label, value in product.facts.items()]
-        lines = [*named, *product.selling_points, product.channel, *script.splitlines()]
-        self.known.add(product.price, self.language, bare_money=True)
-        self.known.add(product.name, self.language)
-        for line in lines:
-            priced = _PRICE.search(plain(line)) is not None
-            self.known.add(line, self.language, bare_money=priced)
-        self.text = plain("\n".join([product.price, *lines]))
-        self.lines = [plain(line) for line in lines]
-        priced = "\n".join(
-            line for line in [plain(product.price), *self.lines] if _MONEY.search(line)
-        )
-        periods = WORDING[scenario.language].periods
-        self.periods = [_PER[p] for p, said in periods.items() if said.search(priced)]
-        delivery = WORDING[scenario.language].terms["delivery"]
-        self.delivery, self.reduced, self.rates = Numbers(), Numbers(), Numbers()
-        for line in self.lines:
-            for pattern, of in ((_REDUCED, self.reduced), (_RATE, self.rates)):
-                if pattern.search(line):
-                    of.add(line, scenario.language)
-            if delivery.search(line) or re.match("配送|delivery|shipping", line):
-                self.delivery.add(line, scenario.language)
-=======
         self.language, product = scenario.language, scenario.product
         self.words = WORDING[scenario.language]
         self.financial = product.domain == "financial"
->>>>>>> 808b80dfb5961c145347c9594799d6042363e303
         self.name = plain(product.name)
         facts = [f"{label}: {value}" for label, value in product.facts.items()]
         script = scenario.scripts.get(Speaker.SALESPERSON, "").splitlines()

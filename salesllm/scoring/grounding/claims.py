@@ -115,34 +115,12 @@ def _sentences(text: str) -> Iterator[str]:
                 yield part
 
 
-<<<<<<< HEAD
-def _claim(
-    words: Wording, clause: str, quantity: Quantity, quote: str, sentence: str, financial: bool
-) -> Claim | None:
-    """The number of a clause as a claim; None for one that binds nobody."""
-    end = quantity.start + len(quantity.text)
-    marked = f"{clause[: quantity.start]}#{clause[end:]}"
-    if words.aside.search(marked) or (
-        words.denied.search(marked) and not words.floor.search(marked)
-    ):
-        return None
-    agrees = words.accepts.search(sentence) is not None
-    granted = bool(words.grants.search(marked) or words.price.search(marked))
-    granted |= agrees and words.alone.search(marked) is not None
-    binding = _binding(words, marked, quantity, sentence, financial, granted)
-    if binding is None:
-        return None
-    kind, measure, values, topic = binding
-    hedged = words.hedge.search(clause) is not None
-    return Claim(kind, measure, values, quote, sentence, topic, hedged, granted or agrees)
-=======
 def _elsewhere(words: Wording, clauses: list[str], index: int) -> bool:
     """Whether the clauses around one say that its numbers are nothing the seller grants."""
     before = clauses[:index] if not words.ours.search(clauses[index]) else []
     if any(words.aside.search(text) or words.denied.search(text) for text in before):
         return True
     return any(map(words.refused.search, clauses[index + 1 : index + 2]))
->>>>>>> 808b80dfb5961c145347c9594799d6042363e303
 
 
 def _claim(words: Wording, clause: _Clause, quantity: Quantity, financial: bool) -> Iterator[Claim]:
