@@ -34,8 +34,6 @@ from salesllm.scenarios.evaluation import scenario_file
 from salesllm.scenarios.grammar import customer_line, draw_plan
 from salesllm.scenarios.salesperson import salesperson_line
 from salesllm.scenarios.scripts import script_of
-from salesllm.scoring.intent import SCHEMAS, IntentSettings, install
-from salesllm.training.tiny import new_encoder
 
 ROOT = Path(__file__).parents[1]
 SALESPEOPLE, CUSTOMERS = 15, 2
@@ -69,16 +67,21 @@ class Voices:
         return f"{text} {END_MARKER}" if last else text
 
 
-def write_scorer(language: Language, scenarios: list[Scenario], folder: Path) -> None:
-    """A binary intent scorer with random weights: as much work as a trained one of its size."""
+def write_scorers(scenarios: list[Scenario], folder: Path) -> None:
+    """Binary intent scorers with random weights: as much work as trained ones of their size."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    texts = [script_of(s, speaker, "script") for s in scenarios for speaker in Speaker]
-    new_encoder(language, texts, folder)
-    model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=2)
-    install(model.config, IntentSettings(language, SCHEMAS["binary"]))
-    model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(folder).save_pretrained(folder)
+    from salesllm.scoring.intent import SCHEMAS, IntentSettings, install
+    from salesllm.training.tiny import new_encoder
+
+    for language in get_args(Language):
+        path = folder / f"intent_{language}"
+        texts = [script_of(s, speaker, "script") for s in scenarios for speaker in Speaker]
+        new_encoder(language, texts, path)
+        model = AutoModelForSequenceClassification.from_pretrained(path, num_labels=2)
+        install(model.config, IntentSettings(language, SCHEMAS["binary"]))
+        model.save_pretrained(path)
+        AutoTokenizer.from_pretrained(path).save_pretrained(path)
 
 
 def recipe_of(folder: Path, url: str) -> dict[str, Any]:
@@ -124,12 +127,13 @@ def main() -> None:
     every = read_scenarios(scenario_file(Path("v1")))
     scenarios = every[:: max(1, len(every) // args.scenarios)][: args.scenarios]
     write_scenarios(folder / "scenarios.jsonl", scenarios)
-    for language in get_args(Language):
-        write_scorer(language, scenarios, folder / f"intent_{language}")
-    address = multiprocessing.get_context("spawn").Queue()
-    server = multiprocessing.get_context("spawn").Process(
-        target=serve, args=(partial(Voices, scenarios), address), daemon=True
-    )
+    spawn = multiprocessing.get_context("spawn")
+    # In a process of its own: a child's peak memory begins with what its parent has.
+    writer = spawn.Process(target=write_scorers, args=(scenarios, folder))
+    writer.start()
+    writer.join()
+    address = spawn.Queue()
+    server = spawn.Process(target=serve, args=(partial(Voices, scenarios), address), daemon=True)
     server.start()
     url = address.get(timeout=120)
     (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe_of(folder, url)), encoding="utf-8")

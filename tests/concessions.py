@@ -28,9 +28,12 @@ _GOODS = (
     "returns", "instalments", "free_shipping",
 )  # fmt: skip
 _MONEY = ("price", "granted", "gift", "discount_amount", "rate")
-_AMOUNT = re.compile(r"(?P<sign>[A-Z]*[$¥£€])?(?P<figure>\d[\d,]*(?:\.\d+)?)(?P<unit>万?[^\W\d]?元)?")
+_AMOUNT = re.compile(
+    r"(?P<sign>[A-Z]*[$¥£€])?(?P<figure>\d[\d,]*(?:\.\d+)?)(?P<unit>万?[^\W\d]?元)?"
+)
 _ZH = dict(zip(range(1, 11), "一二三四五六七八九十", strict=True))
-_EN = dict(enumerate("one two three four five six seven eight nine ten".split(), 1))
+_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+_EN = dict(zip(_ZH, _WORDS, strict=True))
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,7 @@ class Planted:
 
 def scripted(scenario: Scenario, rounds: int = 8) -> Dialogue:
     """A dialogue of the scripted speakers."""
-    told = asyncio.run(
-        simulate(scenario, ScriptedSalesperson(), ScriptedCustomer(), rounds=rounds)
-    )
+    told = asyncio.run(simulate(scenario, ScriptedSalesperson(), ScriptedCustomer(), rounds=rounds))
     return dialogue(scenario, told.turns)
 
 
@@ -100,7 +101,9 @@ def _with(scenario: Scenario, kind: str, phrase: str | list[str], rng: Random) -
     values = _values(scenario, rng)
     if values is None:
         return None
-    if kind == "free_shipping" and re.search("free|免|包邮", " ".join(scenario.product.facts.values())):
+    if kind == "free_shipping" and re.search(
+        "free|免|包邮", " ".join(scenario.product.facts.values())
+    ):
         return None
     try:
         asked, said = asked.format(**values), said.format(**values)
@@ -121,7 +124,9 @@ def _with(scenario: Scenario, kind: str, phrase: str | list[str], rng: Random) -
 def _values(scenario: Scenario, rng: Random) -> dict[str, str] | None:
     """Numbers that no fact of the product bears; those that cannot be found are missing."""
     product, language = scenario.product, scenario.language
-    facts = " ".join([product.name, product.price, *product.facts.values(), *product.selling_points])
+    facts = " ".join(
+        [product.name, product.price, *product.facts.values(), *product.selling_points]
+    )
     found = _amount(product.price)
     if found is None:
         return None
@@ -141,7 +146,9 @@ def _values(scenario: Scenario, rng: Random) -> dict[str, str] | None:
         "hours": (2, 3, 5, 6), "days": (21, 45, 60, 90, 100), "instalments": (3, 4, 6, 8, 9, 18),
         "rate": (2.85, 3.4, 4.2, 5.6, 6.5),
     }.items():  # fmt: skip
-        free = [n for n in choices if not _spelled(n, language) & _words(facts) and n not in numbers]
+        free = [
+            n for n in choices if not _spelled(n, language) & _words(facts) and n not in numbers
+        ]
         if free:
             number = rng.choice(free)
             values[name] = rng.choice(sorted(_spelled(number, language) | {f"{number:g}"}))

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from salesllm.dialogue import Language
-from salesllm.quantities.numerals_en import english
-from salesllm.quantities.numerals_zh import chinese
 from salesllm.quantities.quantity import MONEY, Quantity
-from salesllm.scoring.grounding.wording import WORDING, Perk, Wording
+from salesllm.scoring.grounding.concession import Kind
+from salesllm.scoring.grounding.reading import DAYS, WORDING, marked, plain, read
+from salesllm.scoring.grounding.wording import Perk, Wording
 
-DAYS = {
-    "second": 1 / 86_400, "minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "week": 7.0,
-    "month": 365.25 / 12, "quarter": 365.25 / 4, "year": 365.25,
-}  # fmt: skip
+Measure = Literal["money", "%", "days", "count", "perk", "gift"]
+
 TENTHS = "折"
 """九折 is 90 % of the price."""
+
 _SENTENCE = re.compile(r"(?<=[!?。！？;；\n])|(?<=\.)(?=\s|$)")
 _CLAUSE = re.compile(r"(?<=[，、：])|(?<=[,:])(?=\s)|(?<=\s)[—–](?=\s)|——")
-_MARKS = re.compile(r"[*_`#]")
-_KUAI = re.compile(r"(?<=\d)块(\d)(?!\d)")
-_KUAI_END = re.compile(r"块钱?(?=$|[^\u4e00-\u9fff]|[吧呢啊的了就一左给您我一钱拿搞])")
-_EVERY = ("每", "全", "整", "第", "a ", "an ", "per ", "each ", "every ", "first ")
-_WITHIN = re.compile(r"\b(?:within|in|takes|about|for|after|only|just|the) $")
-
-
+_LONGEST = 400
 _EDGES = ",.!?:;、。 "
 
 
@@ -36,18 +29,16 @@ class Claim:
     """One statement of a salesperson's that binds, unless it is authorised.
 
     Attributes:
-        kind: See `Concession`.
-        measure: `money`, `%`, `days` or `count`; `perk` and `gift` for what bears no number.
-        values: Every reading of the number, in that measure.
+        values: Every reading of the number; periods in days. None for perks and gifts.
         quote: The clause as it was written.
-        sentence: In lower case, the whole of it.
-        topic: What a period is about; the words of a gift.
+        sentence: The whole of it, `plain`.
+        topic: What a period is about; what is given; `TENTHS` for a discount told in them.
         hedged: Whether the number is a rounded one.
         granted: Whether it is given to the customer in so many words.
     """
 
-    kind: str
-    measure: str
+    kind: Kind
+    measure: Measure
     values: tuple[float, ...]
     quote: str
     sentence: str
@@ -57,148 +48,152 @@ class Claim:
     perk: Perk | None = None
 
 
-def plain(text: str) -> str:
-    """A text as the patterns read it."""
-    text = _MARKS.sub("", unicodedata.normalize("NFKC", text).replace("’", "'"))
-    text = text.replace("-", " ").lower()
-    return _KUAI_END.sub("元", _KUAI.sub(r".\1元", text))
+@dataclass(frozen=True)
+class _Clause:
+    """A clause in its sentence, both `plain`, and as it was written."""
+
+    text: str
+    quote: str
+    sentence: str
 
 
-def read(text: str, language: Language) -> list[Quantity]:
-    """The numbers of a `plain` text, without the periods that others are told by: $29 a month."""
-    found: list[Quantity] = []
-    for quantity in (chinese if language == "zh" else english)(text):
-        if quantity.unit in DAYS and quantity.loose and _told_by(quantity, text):
+def claims(text: str, language: Language, *, financial: bool) -> Iterator[Claim]:
+    """Everything in a salesperson's turn that has to be authorised, in order.
+
+    Args:
+        financial: Whether the product is one: "with ¥60,000" then is an example, no price.
+    """
+    words = WORDING[language]
+    for written in _sentences(text):
+        sentence = plain(written).strip()
+        asks = sentence.rstrip("”\"' ").endswith("?")
+        if asks and not words.offers.search(sentence):
             continue
-        found.append(quantity)
-    return found
-
-
-def _told_by(period: Quantity, text: str) -> bool:
-    return period.text.endswith("ly") or (
-        period.text.startswith(_EVERY) and not _WITHIN.search(text[: period.start])
-    )
+        quotes = [part.strip() for part in _CLAUSE.split(written) if part.strip()]
+        clauses = [_Clause(plain(quote).strip(_EDGES), quote, sentence) for quote in quotes]
+        worded: list[Claim] = []
+        for index, clause in enumerate(clauses):
+            worded += _worded(words, clause, financial)
+            if not _elsewhere(words, [c.text for c in clauses], index):
+                for quantity in read(clause.text, language):
+                    yield from _claim(words, clause, quantity, financial)
+        whole = _Clause(sentence.strip(_EDGES), written, sentence)
+        yield from worded or _worded(words, whole, financial)
 
 
 def supposed(text: str, language: Language) -> set[float]:
     """Amounts that a salesperson's turn reckons with as an example: "say you put in ¥60,000"."""
-    words, found = WORDING[language], set()
-    for clause in map(plain, _CLAUSE.split(text)):
-        for quantity in read(clause, language):
-            end = quantity.start + len(quantity.text)
-            if words.supposed.search(f"{clause[: quantity.start]}#{clause[end:]}"):
-                found |= {*quantity.values}
+    words = WORDING[language]
+    found: set[float] = set()
+    for sentence in _sentences(text):
+        for clause in map(plain, _CLAUSE.split(sentence)):
+            for quantity in read(clause, language):
+                if words.supposed.search(marked(clause, quantity)):
+                    found.update(quantity.values)
     return found
 
 
-def sentences(text: str) -> list[str]:
-    return [part for part in _SENTENCE.split(text) if part.strip()]
-
-
-def claims(text: str, language: Language, *, financial: bool) -> Iterator[Claim]:
-    """Everything in a salesperson's turn that has to be authorised, in order."""
+def accepted(heard: str, answer: str, language: Language) -> Iterator[Claim]:
+    """What a salesperson concedes without saying it: "Would you take $30?" - "Deal!"."""
     words = WORDING[language]
-    for sentence in sentences(text):
-        whole = plain(sentence).strip()
-        asks = whole.rstrip("”\"' ").endswith("?") and not words.offers.search(whole)
-        if asks:
-            continue
-        quotes = [part.strip() for part in _CLAUSE.split(sentence) if part.strip()]
-        clauses = [plain(quote).strip(_EDGES) for quote in quotes]
-        worded: list[Claim] = []
-        for index, (quote, clause) in enumerate(zip(quotes, clauses, strict=True)):
-            worded += _worded(words, clause, quote, whole, financial)
-            told = not words.ours.search(clause) and any(map(words.aside.search, clauses[:index]))
-            refused = index + 1 < len(clauses) and words.refused.search(clauses[index + 1])
-            if not (told or refused):
-                yield from _numbers(words, clause, quote, whole, financial, language)
-        yield from worded or _worded(words, whole.strip(_EDGES), sentence.strip(), whole, financial)
+    first = next(_sentences(answer), "").strip()
+    if not words.deal.fullmatch(plain(first)):
+        return
+    clauses = (plain(part).strip(_EDGES) for s in _sentences(heard) for part in _CLAUSE.split(s))
+    for clause in clauses:
+        for quantity in read(clause, language):
+            amount = quantity.unit in ("", *MONEY) and not quantity.loose
+            if amount and words.asked.search(marked(clause, quantity)):
+                yield Claim("price", "money", quantity.values, first, plain(first), granted=True)
 
 
-def _numbers(
-    words: Wording, clause: str, quote: str, sentence: str, financial: bool, language: Language
-) -> Iterator[Claim]:
-    for quantity in read(clause, language):
-        claim = _claim(words, clause, quantity, quote, sentence, financial)
-        if claim is not None:
-            yield claim
+def _sentences(text: str) -> Iterator[str]:
+    """Those of a turn; what is too long for one is cut, so that no text takes long to read."""
+    for sentence in _SENTENCE.split(text):
+        for start in range(0, len(sentence), _LONGEST):
+            if part := sentence[start : start + _LONGEST].strip():
+                yield part
 
 
-def _claim(
-    words: Wording, clause: str, quantity: Quantity, quote: str, sentence: str, financial: bool
-) -> Claim | None:
-    """The number of a clause as a claim; None for one that binds nobody."""
-    end = quantity.start + len(quantity.text)
-    marked = f"{clause[: quantity.start]}#{clause[end:]}"
-    if words.aside.search(marked) or (
-        words.denied.search(marked) and not words.floor.search(marked)
-    ):
-        return None
-    agrees = words.accepts.search(sentence) is not None
-    granted = bool(words.grants.search(marked) or words.price.search(marked))
-    granted |= agrees and words.alone.search(marked) is not None
-    binding = _binding(words, marked, quantity, sentence, financial, granted)
-    if binding is None:
-        return None
-    kind, measure, values, topic = binding
-    hedged = words.hedge.search(clause) is not None
-    return Claim(kind, measure, values, quote, sentence, topic, hedged, granted or agrees)
+def _elsewhere(words: Wording, clauses: list[str], index: int) -> bool:
+    """Whether the clauses around one say that its numbers are nothing the seller grants."""
+    before = clauses[:index] if not words.ours.search(clauses[index]) else []
+    if any(words.aside.search(text) or words.denied.search(text) for text in before):
+        return True
+    return any(map(words.refused.search, clauses[index + 1 : index + 2]))
 
 
-_Binding = tuple[str, str, tuple[float, ...], str]
+def _claim(words: Wording, clause: _Clause, quantity: Quantity, financial: bool) -> Iterator[Claim]:
+    """The number of a clause as a claim, if it binds."""
+    around = marked(clause.text, quantity)
+    if words.aside.search(around):
+        return
+    if words.denied.search(around) and not words.floor.search(around):
+        return
+    agrees = words.accepts.search(clause.sentence) is not None
+    granted = any(map(re.Pattern.search, (words.grants, words.price), (around, around)))
+    granted |= agrees and words.alone.search(around) is not None
+    binding = _binding(words, around, quantity, clause.sentence, financial, granted)
+    if binding is not None:
+        hedged = words.hedge.search(clause.text) is not None
+        yield Claim(
+            *binding[:3], clause.quote, clause.sentence, binding[3], hedged, granted or agrees
+        )
 
 
 def _binding(
-    words: Wording, marked: str, quantity: Quantity, sentence: str, financial: bool, granted: bool
-) -> _Binding | None:
-    """Kind, measure, values and topic of a number that binds."""
+    words: Wording, around: str, quantity: Quantity, sentence: str, financial: bool, granted: bool
+) -> tuple[Kind, Measure, tuple[float, ...], str] | None:
+    """Kind, measure, values and topic of a number that binds; None for any other."""
     unit, values = quantity.unit, quantity.values
-    taken_off = words.discount.search(marked)
+    taken_off = words.discount.search(around) is not None
     if quantity.text.endswith(TENTHS):
         return "discount", "%", values, TENTHS
     if unit == "%":
-        if 100.0 in values or 0.0 in values or (words.if_.search(sentence) and not taken_off):
+        if values[0] in (0.0, 100.0) or (words.if_.search(sentence) and not taken_off):
             return None
-        kind = "discount" if taken_off else "term" if words.rate.search(marked) else "fact"
-        return kind, "%", values, ""
+        rate = words.rate.search(around) is not None
+        return "discount" if taken_off else "term" if rate else "fact", "%", values, ""
     if unit in MONEY:
-        if financial and not (granted or taken_off) and words.supposed.search(marked):
+        if financial and not (granted or taken_off) and words.supposed.search(around):
             return None
         return "discount" if taken_off else "price", "money", values, ""
     if unit in DAYS:
-        topic = _topic(words, marked, sentence)
-        if not topic or words.instead.search(marked):
+        topic = _topic(words, around, sentence)
+        if not topic or words.instead.search(around):
             return None
         return "term", "days", tuple(value * DAYS[unit] for value in values), topic
     if unit:
         return None
-    if words.parts.search(f"{marked}\n{quantity.text}"):
+    bare = f"{quantity.text}\n{around}"
+    if words.parts.search(bare):
         return "term", "count", values, ""
-    if not quantity.loose and granted and words.bare.search(f"{quantity.text}\n{marked}"):
-        return "discount" if taken_off else "price", "money", values, "bare"
+    if granted and not quantity.loose and words.bare.search(bare):
+        return "discount" if taken_off else "price", "money", values, ""
     return None
 
 
-def _topic(words: Wording, clause: str, sentence: str) -> str:
-    for text in (clause, sentence):
+def _topic(words: Wording, *texts: str) -> str:
+    """What a period is about, by the first of the texts that tells."""
+    for text in texts:
         for topic, pattern in words.terms.items():
             if pattern.search(text):
                 return topic
     return ""
 
 
-def _worded(
-    words: Wording, clause: str, quote: str, sentence: str, financial: bool
-) -> Iterator[Claim]:
-    """Perks and gifts of a clause."""
+def _worded(words: Wording, clause: _Clause, financial: bool) -> Iterator[Claim]:
+    """The perks of a clause, or what it gives away."""
+    text = clause.text
+    if words.aside.search(text):
+        return
     for perk in words.perks:
-        if perk.financial in (None, financial) and (found := perk.said.search(clause)):
-            before = f"{clause[: found.start()]}#"
-            if not words.denied.search(before) and not words.aside.search(clause):
-                yield Claim(perk.kind, "perk", (), quote, sentence, perk=perk)
-                return
-    found = words.gift.search(clause)
-    if found and not words.denied.search(clause) and not words.aside.search(clause):
-        what = next((text for text in found.groupdict().values() if text), "")
+        found = perk.said.search(text) if perk.financial in (None, financial) else None
+        if found and not words.denied.search(f"{text[: found.start()]}#"):
+            yield Claim(perk.kind, "perk", (), clause.quote, clause.sentence, perk=perk)
+            return
+    gift = words.gift.search(text)
+    if gift and not words.denied.search(text):
+        what = next(filter(None, gift.groupdict().values()), "")
         if not words.not_gift.search(what):
-            yield Claim("gift", "gift", (), quote, sentence, topic=what)
+            yield Claim("gift", "gift", (), clause.quote, clause.sentence, topic=what)
