@@ -26,6 +26,7 @@ from salesllm.training.arguments import (
     parse_recipe,
 )
 from salesllm.training.labelling import LabellerRecipe
+from salesllm.training.validation import ValidationRecipe
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted(path.relative_to(ROOT / "recipes") for path in ROOT.glob("recipes/**/*.yaml"))
@@ -37,6 +38,7 @@ SCHEMAS: dict[str, type[Recipe]] = {
     "benchmark": BenchmarkRecipe,
     "ablation": AblationRecipe,
     "labels": LabellerRecipe,
+    "intent_eval": ValidationRecipe,
 }
 
 # Recipes for a GPU ask for bf16, which transformers refuses on a machine without one.
