@@ -18,8 +18,9 @@ from salesllm.chat.providers import ChatSpec
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl, write_json
+from salesllm.scoring.ending import SCHEMAS, IntentSettings
 from salesllm.scoring.final import final_score
-from salesllm.scoring.intent import SCHEMAS, IntentScorer, IntentSettings, install
+from salesllm.scoring.intent import IntentScorer, install
 from salesllm.training.tiny import new_causal_lm, new_encoder
 
 
