@@ -129,5 +129,5 @@ def test_local_customers_in_turn_and_their_scores(
 
     # A customer trained anew is another run.
     weights.write_bytes((Path(values["customers"][0]["model"]) / weights.name).read_bytes())
-    with pytest.raises(InputError, match="another run: `customers.two.checkpoints_sha256"):
+    with pytest.raises(InputError, match=r"another run: `customers\.two\.checkpoints_sha256"):
         benchmark.run_benchmark(recipe)
