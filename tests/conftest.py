@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from loopback import Loopback
 from runs import CANARY, actor
 from transformers import PreTrainedTokenizerBase
 
 from salesllm.training.tiny import train_tokenizer
+
+settings.register_profile("untimed", deadline=None)  # nothing is timed in a test
+settings.load_profile("untimed")
 
 TEXTS = [
     "hi, is the vacuum still on offer? how much is it, and does delivery cost extra?",

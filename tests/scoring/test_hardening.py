@@ -20,7 +20,7 @@ from salesllm.dialogue import Dialogue, Language
 from salesllm.scenario import Product
 from salesllm.scoring.attacks import load_attacks
 from salesllm.scoring.disguise import folded
-from salesllm.scoring.intent import SCHEMAS, IntentSettings, Layout, encode_ending
+from salesllm.scoring.ending import SCHEMAS, IntentSettings, Layout, encode_ending
 from salesllm.scoring.judge import SPEAKER_NAME, SellingJudge
 from salesllm.training.tiny import new_encoder
 
