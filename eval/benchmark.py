@@ -29,13 +29,13 @@ from __future__ import annotations
 import sys
 
 from rich.console import Console
-from salesllm.report.benchmark import publish
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.benchmark.run import run_benchmark
 from salesllm.benchmark.summary import table_of
 from salesllm.errors import entry_point
 from salesllm.recipe import load_recipe
+from salesllm.report.benchmark import publish
 
 
 @entry_point

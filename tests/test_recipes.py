@@ -27,6 +27,7 @@ from salesllm.training.arguments import (
     parse_recipe,
 )
 from salesllm.training.labelling import LabellerRecipe
+from salesllm.training.validation import ValidationRecipe
 
 ROOT = Path(__file__).parents[1]
 # models.yaml, beside the folders, is no recipe of a job.
@@ -40,6 +41,7 @@ SCHEMAS: dict[str, type[Recipe]] = {
     "ablation": AblationRecipe,
     "labels": LabellerRecipe,
     "judge": JudgeRecipe,
+    "intent_eval": ValidationRecipe,
 }
 
 # Recipes for a GPU ask for bf16, which transformers refuses on a machine without one.

@@ -3,68 +3,29 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from salesllm.dialogue import Dialogue, Language, Speaker, Turn
+import numpy as np
+import numpy.typing as npt
+
+from salesllm.dialogue import Dialogue, Language
 from salesllm.errors import InputError
-from salesllm.scoring.injection import defused
+from salesllm.scoring.ending import SCHEMAS, IntentSettings, encode_endings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-SCHEMAS: dict[str, dict[str, float]] = {
-    "binary": {"not": 0.0, "buy": 10.0},
-    # The released scorer's classes: strong, some and no intention, perfunctory, abusive.
-    "saleintent": {"A": 10.0, "B": 8.0, "C": 6.0, "X": 4.0, "F": 2.0},
-}
-"""Label names with their worth, 0-10; the order is that of the classifier's outputs."""
-
-Layout = Literal["salesllm", "saleintent"]
-
 _WINDOW = 2048  # dialogues that are sorted by length, and in memory, at once
-_SURE = 0.99  # a likeliest label above it is the same in full precision
+_SAMPLE = 100  # one of so many is read in both precisions, sure or not
 
-_TAGS: dict[tuple[Layout, Language], dict[Speaker, str]] = {
-    ("salesllm", "en"): {Speaker.SALESPERSON: "salesperson:", Speaker.CUSTOMER: "customer:"},
-    ("salesllm", "zh"): {Speaker.SALESPERSON: "销售：", Speaker.CUSTOMER: "客户："},
-    ("saleintent", "en"): {Speaker.SALESPERSON: "[ASSISTANT]", Speaker.CUSTOMER: "[USER]"},
-    ("saleintent", "zh"): {Speaker.SALESPERSON: "[ASSISTANT]", Speaker.CUSTOMER: "[USER]"},
-}
-
-
-@dataclass(frozen=True)
-class IntentSettings:
-    """How a scorer reads and counts; saved in its model config as `salesllm_intent`.
-
-    Attributes:
-        labels: Label to worth, 0-10, in the order of the classifier's outputs.
-        score: `expected` sums probability times worth, which for the binary schema is
-            10 * P(buy); `argmax` takes the likeliest label's worth, as the released scorer does.
-        max_tokens: Tokens read from the end of the dialogue, special tokens included.
-        layout: `salesllm` keeps whole turns where they fit; `saleintent` is the released scorer's
-            flat text, cut at the token.
-        temperature: Logits are divided by it, which changes no label; `eval/intent.py` fits it.
-    """
-
-    language: Language
-    labels: dict[str, float]
-    score: Literal["expected", "argmax"] = "expected"
-    max_tokens: int = 128
-    layout: Layout = "salesllm"
-    temperature: float = 1.0
-
-    @property
-    def purchase(self) -> str:
-        """The label that means a purchase, the one worth most: `buy`, or A, but not B.
-
-        B of the released scorer's classes is an interest in which nothing is agreed.
-        """
-        return max(self.labels, key=self.labels.__getitem__)
+Ending = tuple[int, ...]
+Logits = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -79,71 +40,6 @@ class IntentScore:
     label: str
     probabilities: dict[str, float]
     bought: bool
-
-
-def encode_ending(
-    turns: Sequence[Turn], tokenizer: PreTrainedTokenizerBase, settings: IntentSettings
-) -> list[int]:
-    """`encode_endings` of one dialogue."""
-    return encode_endings([turns], tokenizer, settings)[0]
-
-
-def encode_endings(
-    dialogues: Sequence[Sequence[Turn]],
-    tokenizer: PreTrainedTokenizerBase,
-    settings: IntentSettings,
-) -> list[list[int]]:
-    """Input ids of each dialogue's end: training rows and scoring inputs both come from here.
-
-    Truncation drops the beginning. With the `salesllm` layout the kept part starts at a turn
-    unless the last turn alone is too long, which then keeps its tag and its own end. No turn can
-    pass for two: what reads as a speaker's tag or as a special token in a turn's text is none.
-
-    Raises:
-        InputError: The tokenizer is not an encoder's, or `max_tokens` leaves no room for a turn.
-    """
-    first, last = tokenizer.cls_token_id, tokenizer.sep_token_id  # <s> and </s> in RoBERTa's
-    if first is None or last is None:
-        raise InputError(
-            "the tokenizer marks no start and end of a text",
-            path=tokenizer.name_or_path,
-            field="model_name_or_path",
-            fix="Take an encoder of the BERT or RoBERTa kind",
-        )
-    tags = {
-        speaker: tokenizer.encode(tag, add_special_tokens=False)
-        for speaker, tag in _TAGS[settings.layout, settings.language].items()
-    }
-    budget = settings.max_tokens - 2
-    if budget <= max(map(len, tags.values())):
-        problem = f"{settings.max_tokens} tokens have no room for a turn"
-        raise InputError(problem, field="max_tokens", fix="Raise max_tokens")
-    kept: list[list[int]] = [[] for _ in dialogues]
-    # Turn by turn from the end, all dialogues at once: no more is tokenised than has room.
-    unfilled, full, back = list(range(len(dialogues))), set[int](), 0
-    while unfilled := [i for i in unfilled if i not in full and back < len(dialogues[i])]:
-        back += 1
-        turns = [dialogues[i][-back] for i in unfilled]
-        texts = tokenizer(
-            [f" {defused(turn.text.strip())}\n" for turn in turns],
-            add_special_tokens=False,
-            split_special_tokens=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            verbose=False,  # of a turn longer than the model's positions, which is cut below
-        )["input_ids"]
-        for i, turn, text in zip(unfilled, turns, texts, strict=True):
-            tag = tags[turn.speaker]
-            whole = [*tag, *text, *kept[i]]
-            if len(whole) <= budget:
-                kept[i] = whole
-                continue
-            full.add(i)
-            if settings.layout == "saleintent":
-                kept[i] = whole[-budget:]
-            elif not kept[i]:
-                kept[i] = [*tag, *text[len(tag) - budget :]]
-    return [[first, *ids, last] for ids in kept]
 
 
 class IntentScorer:
@@ -176,6 +72,7 @@ class IntentScorer:
         settings = _settings(model.config, path, language)
         if language is not None and settings.language != language:
             raise InputError(f"this scorer reads {settings.language}, not {language}", path=path)
+        _finish_first_token_only(model)
         return cls(model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, settings)
 
     def save(self, folder: str | Path) -> None:
@@ -193,9 +90,9 @@ class IntentScorer:
     ) -> Iterator[IntentScore]:
         """Scores dialogues in the order given, of which only some are in memory at once.
 
-        A CPU with bfloat16 arithmetic reads them in it first, which is three times as fast, and in
-        full precision again what it is not `_SURE` of: the labels are those of full precision, and
-        no score that was measured was 0.01 off.
+        A CPU with bfloat16 arithmetic reads them in it first, which is several times as fast, and
+        in full precision again what it is not sure of, and a sample. Labels stay the same; scores
+        by the tiny recipes' scorers changed by 0.07 at most and by 0.001 on average.
 
         Args:
             exact: Read everything in full precision.
@@ -211,51 +108,60 @@ class IntentScorer:
                     raise InputError(f"{problem}; the scorer reads {self.settings.language}")
             turns = [dialogue.turns for dialogue in window]
             endings = [tuple(e) for e in encode_endings(turns, self.tokenizer, self.settings)]
-            found = self._read(endings, exact)
-            yield from (found[ending] for ending in endings)
+            logits = self._read(endings, exact)
+            yield from (self._score(logits[ending]) for ending in endings)
 
-    def _read(
-        self, endings: Iterable[tuple[int, ...]], exact: bool
-    ) -> dict[tuple[int, ...], IntentScore]:
-        """Each ending's score; equal ones are read once."""
-        unread = sorted(dict.fromkeys(endings), key=len)
-        found: dict[tuple[int, ...], IntentScore] = {}
-        for model in (self.model,) if exact or self._half is None else (self._half, self.model):
-            for batch in _batches(unread, self._batch_tokens):
-                found |= zip(
-                    batch, map(self._score, self._probabilities(model, batch)), strict=True
-                )
-            unread = [e for e in unread if max(found[e].probabilities.values()) < _SURE]
-        return found
+    def _read(self, endings: Iterable[Ending], exact: bool) -> dict[Ending, Logits]:
+        """Each ending's logits, in the order of the classifier's outputs."""
+        if exact or self._half is None:
+            return self._logits(self.model, endings)
+        quick = self._logits(self._half, endings)
+        doubtful = [e for e, logits in quick.items() if np.diff(np.sort(logits)[-2:]) < self._sure]
+        again = self._logits(self.model, [*doubtful, *list(quick)[::_SAMPLE]])
+        if max(np.ptp(again[e] - quick[e]) for e in again) > self._sure / 2:
+            return self._logits(self.model, endings)  # a model that rounding may change
+        return quick | again
 
-    def _probabilities(self, model: Any, batch: Sequence[tuple[int, ...]]) -> list[list[float]]:
-        """Of every label, in the order of the classifier's outputs."""
+    def _logits(self, model: Any, endings: Iterable[Ending]) -> dict[Ending, Logits]:
+        """Reads every ending once, however often it is given."""
         import torch
 
-        inputs = self.tokenizer.pad({"input_ids": list(map(list, batch))}, return_tensors="pt")
-        with torch.inference_mode():
-            logits = model(**inputs.to(model.device)).logits.float()
-        rows: list[list[float]] = (logits / self.settings.temperature).softmax(-1).tolist()
-        return rows
+        found: dict[Ending, Logits] = {}
+        for batch in _batches(sorted(dict.fromkeys(endings), key=len), self._batch_tokens):
+            inputs = self.tokenizer.pad({"input_ids": list(map(list, batch))}, return_tensors="pt")
+            with torch.inference_mode():
+                logits = model(**inputs.to(model.device)).logits
+            found |= zip(batch, logits.double().cpu().numpy(), strict=True)
+        return found
 
     @cached_property
     def _half(self) -> Any:
         """The model in bfloat16; None where that would not be faster."""
         import torch
 
-        capabilities = getattr(torch.cpu, "get_capabilities", dict)()  # not in every version
+        capabilities: Mapping[str, Any] = getattr(
+            torch.cpu, "get_capabilities", dict
+        )()  # not in every version
         fast = capabilities.get("avx512_bf16", False)
         if self.model.device.type != "cpu" or self.model.dtype != torch.float32 or not fast:
             return None
-        return copy.deepcopy(self.model).to(torch.bfloat16)
+        half = copy.deepcopy(self.model).to(torch.bfloat16)
+        half.set_attn_implementation("eager")  # of these the faster one in bfloat16
+        return half
 
     @property
     def _batch_tokens(self) -> int:
         # A CPU is fastest while a batch's activations stay in its cache.
         return 1024 if self.model.device.type == "cpu" else 65536
 
-    def _score(self, probabilities: Sequence[float]) -> IntentScore:
-        by_label = dict(zip(self.settings.labels, probabilities, strict=True))
+    @property
+    def _sure(self) -> float:
+        # So far is the likeliest label's logit above the next where it has 95 % of the two.
+        return math.log(19) * self.settings.temperature
+
+    def _score(self, logits: Logits) -> IntentScore:
+        odds = np.exp((logits - logits.max()) / self.settings.temperature)
+        by_label = dict(zip(self.settings.labels, (odds / odds.sum()).tolist(), strict=True))
         label = max(by_label, key=by_label.__getitem__)
         buying = self.settings.labels[label]
         if self.settings.score == "expected":
@@ -263,9 +169,17 @@ class IntentScorer:
         return IntentScore(buying, label, by_label, label == self.settings.purchase)
 
 
-def _batches(
-    endings: Sequence[tuple[int, ...]], tokens: int
-) -> Iterator[Sequence[tuple[int, ...]]]:
+def _finish_first_token_only(model: Any) -> None:
+    """Lets the last layer compute no more than the classifier reads: the first token.
+
+    The others are still attended to, so the logits stay what they are. It saves most of a layer.
+    """
+    if model.config.model_type in ("bert", "roberta", "xlm-roberta"):
+        after_attention = model.base_model.encoder.layer[-1].attention.output
+        after_attention.register_forward_pre_hook(lambda _, states: tuple(s[:, :1] for s in states))
+
+
+def _batches(endings: Sequence[Ending], tokens: int) -> Iterator[Sequence[Ending]]:
     """Cuts what is sorted by length into batches of at most so many tokens, padding included."""
     start = 0
     for end, ending in enumerate(endings):

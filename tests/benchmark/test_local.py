@@ -18,8 +18,9 @@ from salesllm.chat.providers import ChatSpec
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl, write_json
+from salesllm.scoring.ending import SCHEMAS, IntentSettings
 from salesllm.scoring.final import final_score
-from salesllm.scoring.intent import SCHEMAS, IntentScorer, IntentSettings, install
+from salesllm.scoring.intent import IntentScorer, install
 from salesllm.training.tiny import new_causal_lm, new_encoder
 
 
@@ -128,5 +129,5 @@ def test_local_customers_in_turn_and_their_scores(
 
     # A customer trained anew is another run.
     weights.write_bytes((Path(values["customers"][0]["model"]) / weights.name).read_bytes())
-    with pytest.raises(InputError, match="another run: `customers.two.checkpoints_sha256"):
+    with pytest.raises(InputError, match=r"another run: `customers\.two\.checkpoints_sha256"):
         benchmark.run_benchmark(recipe)

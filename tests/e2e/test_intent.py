@@ -19,7 +19,8 @@ from transformers import (
 )
 
 from salesllm.files import read_json, read_jsonl, sha256, write_jsonl
-from salesllm.scoring.intent import IntentScorer, encode_ending
+from salesllm.scoring.ending import encode_ending
+from salesllm.scoring.intent import IntentScorer
 from salesllm.training.arguments import IntentArguments
 from salesllm.training.data import hold_out
 from salesllm.training.labels import LabelledDialogue, read_labelled
@@ -135,7 +136,7 @@ def test_the_scorer_agrees_with_the_trainer(world: World, intent: Path, tmp_path
     assert accuracy == read_json(intent / "summary.json")["test"]["accuracy"]
     quick = scorer.score(test)  # in half precision, where this machine has it
     assert [s.label for s in quick] == [s.label for s in scores]
-    assert [s.buying for s in quick] == pytest.approx([s.buying for s in scores], abs=0.01)
+    assert [s.buying for s in quick] == pytest.approx([s.buying for s in scores], abs=0.05)
 
 
 def test_accumulated_batches_count_as_one(world: World, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def numbers(dialogue: Dialogue, scenario: Scenario) -> tuple[Concession, ...]:
             *claims(turn.text, language, financial=authorised.financial),
         ]
         examples = supposed(turn.text, language) if authorised.financial else set()
-        for claim in stated:
+        for claim in dict.fromkeys(stated):  # a model that loops says one thing a thousand times
             if _echo(claim, said) and not claim.granted:
                 continue
             if not authorised.allows(claim, said, examples):

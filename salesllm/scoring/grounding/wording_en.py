@@ -14,7 +14,8 @@ _NO_GIFT = (
     r"|after|before|if|any|week|month|day|standard|express)\b"
 )
 _ON_TOP = (
-    r"(?:for free|free of charge|at no (?:extra |additional )?(?:cost|charge)|on the house"
+    r"(?:for free|free of charge|at no (?:extra |additional )?(?:cost|charge)"
+    r"|on the house|gratis|(?:at )?no charge|my treat"
     r"|(?:absolutely|completely|totally|entirely) free)"
 )
 
@@ -26,7 +27,7 @@ EN = Wording(
         r"|there(?:'s| is| are|'re) no|there (?:isn't|aren't) an?y?|no (?:free"
         r"|gifts?|presents?|discounts?)"
         r"|wish (?:i|we)|no ?body|no one|never (?:give|offer|sell|go|do)|too low"
-        r"|lose money|impossible|instead of"
+        r"|lose money|i'd be lying|if i (?:said|told|promised)|impossible|instead of"
         r"|rather than|not #)\b"
     ),
     refused=re.compile(
@@ -34,7 +35,7 @@ EN = Wording(
     ),
     floor=re.compile(r"\b(?:below|under|less than|lower than) #"),
     aside=re.compile(
-        r"\b(?:others?(?= )|elsewhere|competitors?|somewhere|some(?:one|body) else"
+        r"\b(?:others?(?= )|elsewhere|internet|online|competitors?|somewhere|some(?:one|body) else"
         r"|market|most people"
         r"|another (?:shop|store|bank|seller|company|place)|compared|neighbou?rs?"
         r"|seen it|you(?:'ve| have) (?:seen|heard|read|paid)|you (?:said|mentioned"
@@ -70,7 +71,7 @@ EN = Wording(
     ),
     accepts=re.compile(
         r"^(?:well |then |all )*(?:ok(?:ay)?|deal|done|fine|sure|yes|right|alright"
-        r"|agreed|no problem"
+        r"|agreed|no problem|consider it done|sold|you got it"
         r"|then|you(?:'ve| have) got it|you win)\b"
     ),
     alone=re.compile(r"^(?:then |and |so |all right |ok |well )*#(?: then| instead)?$"),
@@ -85,7 +86,8 @@ EN = Wording(
         r"|you(?:'ve| have) got (?:it|a deal))[ ,]*(?:then|for you)?[.!]*"
     ),
     asked=re.compile(
-        r"\b(?:do it for|take|for|at|to|about|pay(?: you)?|give you|limit is|offer|only|up to|than)"
+        r"\b(?:do it for|take|accept|make it|for|at|to|about|pay(?: you)?|give you"
+        r"|limit is|offer|only|up to|than)"
         r" (?:it )?(?:for )?#|^#(?: and |,|\?|$)"
     ),
     price=re.compile(
@@ -136,18 +138,19 @@ EN = Wording(
             r"|\bstops? working|\bgoes wrong|\bfails?\b|\bcoverage|\bof (?:cover"
             r"|protection)\b|\bfix (?:it|them)"
         ),
+        "returns": re.compile(
+            r"\breturn (?:it|them|the|this|period|policy|window)|\b(?:to|can"
+            r"|for) returns?\b|\brefund\w*"
+            r"|\bmoney back|\b(?:penny|cent) back|\bsend it back|\btrial|\b(?:try"
+            r"|test) it|\b(?:take"
+            r"|bring) it back|\bsatisfaction|\bcancel\w*|\bchange your mind|\bcooling"
+        ),
         "delivery": re.compile(
             r"\bdeliver\w*|\barriv\w+|\bships?\b|\bshipp\w+|\bdispatch\w*"
             r"|\breach(?:es)? you\b|\bparcel"
             r"|\b(?:on|to|at) your (?:door\w*|place|home)|\bwith you in|\b(?:in"
             r"|to) your hands?|\bdropped off"
             r"|\bget(?:s|ting)? (?:it|them) to you|\breceive it"
-        ),
-        "returns": re.compile(
-            r"\breturn (?:it|them|the|this|period|policy|window)|\b(?:to|can"
-            r"|for) returns?\b|\brefund\w*"
-            r"|\bmoney back|\bsend it back|\btrial|\b(?:try|test) it|\b(?:take"
-            r"|bring) it back|\bsatisfaction|\bcancel\w*|\bchange your mind|\bcooling"
         ),
         "instalments": re.compile(
             r"\binstal\w+|\bpay(?:ing)? it off|\bspread|\bsplit|\binterest.free"
@@ -179,7 +182,7 @@ EN = Wording(
     ),
     not_gift=re.compile(
         r"\b(?:ship|deliver|delivery|shipping|post|cancel\w*|return\w*|open\w*"
-        r"|clos\w+|clos|account|withdraw\w*"
+        r"|clos\w+|account|withdraw\w*"
         r"|transfers?|call|phone|ask|try|repair\w*|replace\w*|fix\w*|done|paid"
         r"|trial|classes|covered)\b"
     ),
@@ -204,6 +207,8 @@ EN = Wording(
                 r"| comes)(?: \w+)? (?:free|on us|on the house)"
                 rf"|\b(?:ship|deliver|send) (?:it |them |this )?(?:\w+ )?{_ON_TOP}"
                 r"|\bwaive (?:the |your )?(?:delivery|shipping)"
+                r"|\bno charge for (?:delivery|shipping)|\b(?:delivery|shipping|courier)\b.{0,20}"
+                r"\b(?:won't cost|costs? (?:you )?nothing|on the house)"
                 r"|\b(?:delivery|shipping|postage)\b.{0,20}\b(?:covered|taken care of|on us)\b"
                 r"|\b(?:won't|don't|not"
                 r"|nothing) (?:have to )?(?:pay )?(?:\w+ )*for (?:delivery|shipping"
@@ -248,7 +253,8 @@ EN = Wording(
                 r"|\bguaranteed (?:return|profit|gain)"
                 r"|\b(?:guarantee|promise)\b(?: you)?(?: that)? you(?:'ll| will| won't"
                 r"| can't)(?: never)? (?:make|lose|earn|gain)"
-                r"|\b(?:no|zero) risk of losing|\bguaranteed to (?:come|make|earn|win|grow|rise)"
+                r"|\b(?:no|zero) risk of losing|\bcover (?:any|your) loss"
+                r"|\bcan't make a loss|\bguaranteed to (?:come|make|earn|win|grow|rise)"
                 r"|\b(?:can't|won't|cannot|never) lose (?:a cent|a penny|any|money)"
                 r"|\bmake good (?:any|your) loss"
             ),
