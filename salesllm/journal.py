@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from rich.console import Console
 
+from salesllm import loop
 from salesllm.errors import InputError
 from salesllm.progress import progress
 
@@ -48,6 +49,8 @@ class Journal:
     ) -> None:
         self.path, self._fix = path, fix
         self._latest: dict[tuple[str, Cell], tuple[int, bool]] = {}
+        self._synced = 0  # bytes that the disk has
+        self._syncing: asyncio.Task[None] | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b")
         try:
@@ -73,6 +76,23 @@ class Journal:
         """
         offset = self._write({"kind": kind, "cell": cell, "ok": ok, **content})
         self._latest[kind, cell] = offset, ok
+
+    async def record(self, kind: str, cell: Cell, *, ok: bool, **content: Any) -> None:
+        """`append`, while others go on: whoever comes during a sync shares the next one."""
+        offset = self._write({"kind": kind, "cell": cell, "ok": ok, **content}, sync=False)
+        while self._synced <= offset:
+            self._syncing = self._syncing or asyncio.create_task(self._sync())
+            await asyncio.shield(self._syncing)
+        self._latest[kind, cell] = offset, ok
+
+    async def _sync(self) -> None:
+        try:
+            self._file.flush()
+            size = os.fstat(self._file.fileno()).st_size
+            await asyncio.to_thread(os.fsync, self._file.fileno())
+            self._synced = size
+        finally:
+            self._syncing = None
 
     def done(self, kind: str, cell: Cell) -> bool:
         return self._latest.get((kind, cell), (0, False))[1]
@@ -198,13 +218,13 @@ def fill(
         async def worker() -> None:
             for cell in queue:
                 ok, content = await do(work[cell])
-                journal.append(kind, cell, ok=ok, **content)
+                await journal.record(kind, cell, ok=ok, **content)
                 advance(failed=not ok)
 
         await asyncio.gather(*(worker() for _ in range(min(concurrency, len(todo)))))
 
     with progress(console, name, len(work), len(work) - len(todo)) as advance:
-        asyncio.run(complete())
+        loop.run(complete())
     return sum(not journal.done(kind, cell) for cell in work)
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -47,6 +51,44 @@ def test_only_what_is_not_done_is_done_and_failures_are_tried_again(tmp_path: Pa
     asked.clear()
     assert go(range(8)) == 0
     assert asked == []
+
+
+def test_what_is_recorded_is_on_disk_and_many_share_a_sync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, synced, fsync = tmp_path / "j.jsonl", [], os.fsync
+    with Journal(path, {}) as journal:
+
+        def slow(descriptor: int) -> None:
+            size = path.stat().st_size
+            time.sleep(0.005)
+            fsync(descriptor)
+            synced.append(size)
+
+        async def one(number: int) -> None:
+            await asyncio.sleep(number / 2000)
+            await journal.record("k", (str(number),), ok=True, number=number)
+            entry = journal.get("k", (str(number),))
+            assert entry is not None
+            line = json.dumps(entry).encode() + b"\n"
+            assert path.read_bytes().index(line) + len(line) <= synced[-1]
+
+        async def all_of_them() -> None:
+            await asyncio.gather(*map(one, range(100)))
+
+        monkeypatch.setattr(os, "fsync", slow)
+        for _ in range(2):  # on another loop, too
+            asyncio.run(all_of_them())
+        assert 2 <= len(synced) < 60
+        assert all(journal.done("k", (str(n),)) for n in range(100))
+
+        def full(descriptor: int) -> None:
+            raise OSError(errno.ENOSPC, "no space")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="no space"):
+            asyncio.run(journal.record("k", ("lost",), ok=True))
+        assert not journal.done("k", ("lost",))
 
 
 def test_a_journal_of_another_job_says_what_changed_and_what_to_do(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ class Work:
             guard=self.guard,
             prompts_dir=recipe.prompts_dir,
         )
-        self._append(
+        await self._append(
             TALK,
             cell,
             ok=not simulated.termination.worth_retrying,
@@ -140,7 +140,7 @@ class Work:
         )
         seed = derived_seed(self.recipe.seed, "judge", *cell)
         rated = await rater.rate(dialogue, self.scenarios[cell.scenario].product, seed)
-        self._append(kind, cell, ok=not rated.failed, rating=asdict(rated))
+        await self._append(kind, cell, ok=not rated.failed, rating=asdict(rated))
 
     async def _audit(self, cell: Cell, dialogue: Dialogue) -> None:
         kind = self.inputs.audit
@@ -154,10 +154,10 @@ class Work:
         )
         seed = derived_seed(self.recipe.seed, "grounding", *cell)
         found = await auditor.check(dialogue, self.scenarios[cell.scenario], seed)
-        self._append(kind, cell, ok=not found.failed, rating=asdict(found))
+        await self._append(kind, cell, ok=not found.failed, rating=asdict(found))
 
-    def _append(self, kind: str, cell: Cell, *, ok: bool, **content: Any) -> None:
-        self.journal.append(kind, cell, ok=ok, **content)
+    async def _append(self, kind: str, cell: Cell, *, ok: bool, **content: Any) -> None:
+        await self.journal.record(kind, cell, ok=ok, **content)
         for part, usage in usages(
             {"kind": kind, "cell": cell, **content}, self.inputs, self._auditor
         ):
