@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,7 +54,7 @@ def test_order_does_not_matter_and_equal_probabilities_share_a_bin(
         for each in reliability(SAID * 2, HAPPENED * 2, bins)
     ]
     assert sum(each.n for each in found) == 20
-    assert all(a.said < b.said for a, b in zip(found, found[1:], strict=False))
+    assert all(a.said < b.said for a, b in itertools.pairwise(found))
 
 
 def test_one_probability_is_one_bin() -> None:
