@@ -74,21 +74,31 @@ def main() -> None:
     failed = 0
     labels: list[dict[str, Any]] = []
     languages: dict[str, dict[str, Any]] = {}
+    scorers = {}
     for language, one in held.items():
         scores = one.scorer.score(one.test, exact=True)
         guesses: dict[str, list[str | None]] = {ENCODER: [score.label for score in scores]}
         for judge in recipe.judges:
-            guesses[name_of(judge)], missing = judged(recipe, judge, one, console)
+            try:
+                guesses[name_of(judge)], missing = judged(recipe, judge, one, console)
+            except KeyboardInterrupt:
+                console.print("Stopped. The same command continues.", markup=False)
+                sys.exit(130)
             failed += missing
         languages[language] = compared(one, guesses)
         probabilities = [score.probabilities for score in scores]
-        scorer, languages[language]["calibration"] = calibrated(one, probabilities, recipe)
-        if recipe.save_calibrated:
-            scorer.save(recipe.output_dir / language)
+        scorers[language], languages[language]["calibration"] = calibrated(
+            one, probabilities, recipe
+        )
         labels += [
-            {"id": d.id, "language": language, "label": d.label, "probabilities": said}
-            | {name: guess[i] for name, guess in guesses.items()}
-            for i, (d, said) in enumerate(zip(one.test, probabilities, strict=True))
+            {
+                "id": d.id,
+                "language": language,
+                "label": d.label,
+                "by": {name: guess[i] for name, guess in guesses.items()},
+                "probabilities": probabilities[i],
+            }
+            for i, d in enumerate(one.test)
         ]
     if failed and not recipe.leave_out_failed:
         print(
@@ -104,17 +114,18 @@ def main() -> None:
     summary |= {"paper": list(PAPER), "notes": list(NOTES)}
     for language, one in held.items():
         if one.not_compared:
-            files = ", ".join(one.not_compared)
-            note = (
-                f"Whether the {language} scorer has seen the test dialogues is not known: {files} "
-            )
-            summary["notes"].append(note + "cannot be compared with them.")
+            files = " and ".join(one.not_compared)
+            note = f"Whether the {language} scorer has seen the test dialogues is not known"
+            summary["notes"].append(f"{note}: {files} cannot be compared with them.")
     write_jsonl(out / "labels.jsonl", labels)
     curves = {language: found["calibration"] for language, found in languages.items()}
     write_text(out / "reliability.svg", reliability_svg(curves))
     write_sheet(out / "table.csv", COLUMNS, list(rows(summary)))
     text = table(summary)
     write_text(out / "table.md", text)
+    if recipe.save_calibrated:
+        for language, scorer in scorers.items():
+            scorer.save(out / language)
     asked = any(isinstance(judge, ChatSpec) for judge in recipe.judges)
     record = provenance(
         recipe=recipe.model_dump(mode="json"),

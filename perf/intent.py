@@ -112,7 +112,9 @@ def theirs(folder: str, batch_size: int, dtype: torch.dtype) -> Contender:
     read = pipeline("text-classification", folder, device="cpu", truncation=True, dtype=dtype)
 
     def label(dialogues: Sequence[Dialogue]) -> list[str]:
-        texts = ["".join(f"{TAGS[t.speaker]} {t.text}\n" for t in d.turns) for d in dialogues]
+        texts = [
+            "".join(f"{TAGS[t.speaker]} {t.text.strip()}\n" for t in d.turns) for d in dialogues
+        ]
         return [answer["label"] for answer in read(texts, batch_size=batch_size)]
 
     return Contender(label)

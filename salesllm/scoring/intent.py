@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _WINDOW = 2048  # dialogues that are sorted by length, and in memory, at once
 _SAMPLE = 100  # one of so many is read in both precisions, sure or not
+_MARGIN = 4.0  # how far a lead must be above what rounding was seen to do
 
 Ending = tuple[int, ...]
 Logits = npt.NDArray[np.float64]
@@ -116,11 +117,13 @@ class IntentScorer:
         if exact or self._half is None:
             return self._logits(self.model, endings)
         quick = self._logits(self._half, endings)
-        doubtful = [e for e, logits in quick.items() if np.diff(np.sort(logits)[-2:]) < self._sure]
+        lead = {ending: float(np.diff(np.sort(logits)[-2:])[0]) for ending, logits in quick.items()}
+        doubtful = [ending for ending in quick if lead[ending] < self._sure]
         again = self._logits(self.model, [*doubtful, *list(quick)[::_SAMPLE]])
-        if max(np.ptp(again[e] - quick[e]) for e in again) > self._sure / 2:
-            return self._logits(self.model, endings)  # a model that rounding may change
-        return quick | again
+        # Rounding has moved these by so much: what it might have turned is read again, too.
+        moved = max(float(np.ptp(again[ending] - quick[ending])) for ending in again)
+        turned = [e for e in quick if e not in again and lead[e] < _MARGIN * moved]
+        return quick | again | self._logits(self.model, turned)
 
     def _logits(self, model: Any, endings: Iterable[Ending]) -> dict[Ending, Logits]:
         """Reads every ending once, however often it is given."""
@@ -131,7 +134,7 @@ class IntentScorer:
             inputs = self.tokenizer.pad({"input_ids": list(map(list, batch))}, return_tensors="pt")
             with torch.inference_mode():
                 logits = model(**inputs.to(model.device)).logits
-            found |= zip(batch, logits.double().cpu().numpy(), strict=True)
+            found |= zip(batch, logits.cpu().double().numpy(), strict=True)
         return found
 
     @cached_property

@@ -71,11 +71,11 @@ def test_the_interval_of_f1_covers_the_truth() -> None:
     truth, guess = _labelled(100_000, 2)
     true = f1_score(truth, guess, average="macro")
     covered = 0
-    for start in range(0, 20_000, 100):
+    for start in range(0, 10_000, 100):
         part = slice(start, start + 100)
         found = figures(truth[part], guess[part], range(100), LABELS, "A")["f1"]
         covered += found["low"] <= true <= found["high"]
-    assert 0.90 <= covered / 200 <= 0.98
+    assert 89 <= covered <= 99
 
 
 def test_the_difference_is_over_what_both_have_labelled() -> None:
