@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from salesllm import loop
 from salesllm.chat.base import Chat, Reply, Sampling
 from salesllm.chat.endpoint import EndpointError
 from salesllm.dialogue import Dialogue, Language, Message, Speaker, Turn, messages_for, strip_end
@@ -141,7 +142,7 @@ def predict(
     if isinstance(chat, BatchChat):
         outcomes = _in_batches(chat, [m for m, _ in scenes], sampling, batch_size, advance)
     else:
-        outcomes = asyncio.run(_at_once(chat, scenes, sampling, batch_size, advance))
+        outcomes = loop.run(_at_once(chat, scenes, sampling, batch_size, advance))
     failures = [outcome for outcome in outcomes if isinstance(outcome, EndpointError)]
     if failures and len(failures) == len(outcomes):
         raise InputError(f"every call failed, the first with: {failures[0]}", field="customers")
