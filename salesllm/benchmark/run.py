@@ -24,7 +24,7 @@ from salesllm.benchmark.budget import (
     usages,
 )
 from salesllm.benchmark.cast import Cast
-from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, Cell, cells_of
+from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, TALK, Cell, cells_of
 from salesllm.benchmark.inputs import Inputs, inputs_of, introduce, refuse_finished
 from salesllm.benchmark.leaderboard import leaderboard
 from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
@@ -188,4 +188,4 @@ def _take_over(folder: Path, journal: Journal, inputs: Inputs, console: Console)
         raise InputError("there is no journal", path=folder, field="merge", fix=fix)
     with Journal(path, inputs.dialogues, fix="Merge shards of one recipe only") as shard:
         introduce(inputs, shard)
-        console.print(f"{folder}: {journal.adopt(shard):,} lines taken over", highlight=False)
+        console.print(f"{folder}: {journal.adopt(shard, TALK):,} lines taken over", highlight=False)
