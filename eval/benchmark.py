@@ -45,7 +45,8 @@ def main() -> None:
     try:
         summary = run_benchmark(recipe, console)
     except KeyboardInterrupt:
-        console.print("Stopped. The same command continues.", markup=False)
+        less = " without --overwrite" if recipe.overwrite else ""
+        console.print(f"Stopped. The same command{less} continues.", markup=False)
         sys.exit(130)
     if recipe.dry_run:
         return

@@ -15,18 +15,17 @@ from rich.console import Console
 
 from salesllm import loop
 from salesllm.benchmark.budget import (
-    Prices,
-    Purse,
     estimate,
+    means,
     require_prices,
+    spent,
     table_of_costs,
-    total_of,
-    usages,
 )
 from salesllm.benchmark.cast import Cast
 from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, TALK, Cell, cells_of
 from salesllm.benchmark.inputs import Inputs, inputs_of, introduce, refuse_finished
 from salesllm.benchmark.leaderboard import leaderboard
+from salesllm.benchmark.purse import Purse
 from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
 from salesllm.benchmark.scores import load_scorers, rows_of
 from salesllm.benchmark.summary import slim, summarise
@@ -171,14 +170,10 @@ def _purse(
     journal: Journal,
 ) -> Purse:
     if recipe.max_cost is None:
-        return Purse(None, 0.0)
-    prices, spent = Prices(recipe), 0.0
-    auditor = recipe.auditor.name if recipe.auditor else None
-    for entry in journal.entries():  # failures too: they were paid for
-        spent += sum(prices.cost(*used) or 0.0 for used in usages(entry, inputs, auditor))
-    parts, _ = estimate(recipe, cells, scenarios, inputs, journal)
-    assumed = (total_of(parts.values()).cost or 0.0) / max(1, len(cells))
-    return Purse(recipe.max_cost, assumed, spent)
+        return Purse(None, {})
+    assumed = means(recipe, cells, scenarios, inputs, journal)
+    ended = sum(journal.done(TALK, cell) for cell in cells)
+    return Purse(recipe.max_cost, assumed, spent(recipe, inputs, journal), ended)
 
 
 def _take_over(folder: Path, journal: Journal, inputs: Inputs, console: Console) -> None:

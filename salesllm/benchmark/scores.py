@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 _NOT_YET = "not judged yet"
 _CHUNK = 512  # dialogues in memory at once
-_SIDE = {"salespeople": "salesperson", "customers": "customer", "judge": "judge",
-         "grounding": "judge"}  # fmt: skip
+_SIDE = {"salespeople": "salesperson", "customers": "customer"}
 
 Row = dict[str, Any]
 
@@ -111,7 +110,7 @@ def _costs(
     auditor = recipe.auditor.name if recipe.auditor else None
     for line in lines:
         for part, usage in usages(line, inputs, auditor):
-            side, price = _SIDE[part[0]], prices.cost(part, usage)
+            side, price = _SIDE.get(part[0], part[0]), prices.cost(part, usage)
             so_far = cost.get(side, 0.0)
             used[side] = used.get(side, Usage()) + usage
             cost[side] = None if price is None or so_far is None else so_far + price
@@ -161,7 +160,8 @@ def _scores(
         "grounding": None if audit is None else audit.as_dict(),
         "final": final_score(bought, rating.score, recipe.alpha),
         "unscored": why,
-        "judge_failed": rating.failed or (audit is not None and audit.failed),
+        "judge_failed": rating.failed,
+        "auditor_failed": audit is not None and audit.failed,
     }
 
 

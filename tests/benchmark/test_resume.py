@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Loopback
-from runs import SCENARIOS, results, run, script, values_of
+from loopback import Fault, Loopback
+from runs import SCENARIOS, actor, results, run, script, values_of
 from scenes import scene
 
 from salesllm.errors import InputError
@@ -198,3 +198,19 @@ def test_shards_make_up_the_run(values: dict[str, Any], actors: Loopback, tmp_pa
         run(values | {"merge": [str(tmp_path)], "overwrite": True})
     with pytest.raises(InputError, match=r"another run: `recipe\.rounds` was 4 and is 3"):
         run(values | {"merge": folders, "overwrite": True, "rounds": 3})
+
+
+def test_a_rating_stays_with_the_dialogue_it_is_of(
+    values: dict[str, Any], actors: Loopback, tmp_path: Path
+) -> None:
+    """A trial whose judge broke down, and a shard that has held the same dialogues again."""
+    actors.fault_of = lambda body: Fault(status=403) if body["model"] == "judge" else None
+    run(values | {"limit": 1})
+    actors.fault_of = lambda body: None
+    actors.reply = lambda body: "不要 [END]" if body["model"] == "buyer" else actor(body)
+    run(values | {"limit": 1, "shard": "1/1"})
+    shard = str(tmp_path / "out" / "shard-1-of-1")
+    assert run(values | {"limit": 1, "merge": [shard]})["incomplete"] == 4
+    actors.reply = actor
+    assert run(values | {"limit": 1})["incomplete"] == 0
+    assert [row["selling"] for row in results(tmp_path / "out")[1]] == [8] * 4
