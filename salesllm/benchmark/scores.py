@@ -27,7 +27,9 @@ from salesllm.simulate import Termination
 if TYPE_CHECKING:
     from salesllm.scoring.intent import IntentScore, IntentScorer
 
-_NOT_YET = "not judged yet"
+NOT_YET = "not judged yet"
+"""Why a dialogue of a run that stopped for money has no score."""
+
 _CHUNK = 512  # dialogues in memory at once
 _SIDE = {"salespeople": "salesperson", "customers": "customer"}
 
@@ -170,8 +172,8 @@ def _selling(
 ) -> SellingScore:
     if not recipe.judge:
         return rules.rate(dialogue.turns, dialogue.language)
-    if len(judges) < len(recipe.judge):  # a run that stopped for money
-        return SellingScore(None, _NOT_YET, failed=True)
+    if len(judges) < len(recipe.judge):
+        return SellingScore(None, NOT_YET, failed=True)
     return combine(judges)
 
 
@@ -183,8 +185,8 @@ def _audit(
         raw = line["rating"]
         concessions = tuple(Concession(**each) for each in raw["concessions"])
         judged = Grounding(**{**raw, "concessions": concessions, "usage": Usage(**raw["usage"])})
-    elif recipe.auditor is not None:  # a run that stopped for money
-        judged = Grounding(None, reason=_NOT_YET, failed=True)
+    elif recipe.auditor is not None:
+        judged = Grounding(None, reason=NOT_YET, failed=True)
     return merged(numbers(dialogue, scenario), judged)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
+from salesllm.benchmark.scores import NOT_YET
 from salesllm.scoring import rules
 from salesllm.simulate import Termination
 from salesllm.stats import mean_interval
@@ -170,14 +171,16 @@ def _gist(reason: str) -> str:
 
 def _notes(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> Iterable[str]:
     same = "The same command without --overwrite" if recipe.overwrite else "The same command"
+    if recipe.merge:
+        how = "The same command without --merge continues."
+    elif recipe.max_cost is not None:
+        how = f"{same} with a higher --max_cost continues."
+    else:
+        how = f"{same} continues."
     if len(rows) < planned:
-        if recipe.merge:
-            how = "The same command without --merge holds them."
-        elif recipe.max_cost is not None:
-            how = f"{same} with a higher --max_cost continues."
-        else:
-            how = f"{same} continues."
         yield f"{planned - len(rows)} of {planned} dialogues are still to come. {how}"
+    if unjudged := sum(NOT_YET in row["unscored"].values() for row in rows):
+        yield f"{unjudged} dialogues are still to be judged. {how}"
     if not recipe.judge:
         yield (
             f"The selling score is by `{rules.NAME}`, a rule-based stand-in that counts phrases: "
@@ -190,21 +193,28 @@ def _notes(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> Iterab
         yield f"{failures} of {len(rows)} dialogues failed and are not scored. {same} retries them."
     if refused := ends[Termination.REFUSED]:
         yield f"{refused} dialogues were refused by an endpoint and are not scored."
-    unreached = sum(row["judge_failed"] for row in rows)
+    unreached = sum(_broke_down(row, "judge_failed", "selling") for row in rows)
     if unreached:
         yield f"The judge failed on {unreached} dialogues, which are unscored. {same} retries them."
-    unchecked = sum(row["auditor_failed"] for row in rows)
+    unchecked = sum(_broke_down(row, "auditor_failed", "grounding") for row in rows)
     if unchecked:
         yield (
             f"{unchecked} dialogues are not checked for unauthorised concessions: the model asked "
             f"failed. {same} retries them."
         )
-    silent = sum(not row["failed"] and row["selling"] is None for row in rows) - unreached
+    silent = sum(
+        not row["failed"] and not row["judge_failed"] and row["selling"] is None for row in rows
+    )
     if silent:
         yield f"The judge gave {silent} finished dialogues no score."
     cut = sum(row["cut_replies"] for row in rows)
     if cut:
         yield f"{cut} replies were cut off at max_tokens."
+
+
+def _broke_down(row: Row, failed: str, score: str) -> bool:
+    """Whether somebody was asked and failed: what nobody was asked for yet is incomplete, too."""
+    return bool(row[failed]) and row["unscored"].get(score) != NOT_YET
 
 
 def table_of(summary: Mapping[str, Any]) -> Table:

@@ -126,6 +126,11 @@ def test_what_a_former_speaker_and_judge_have_cost_counts(
     stopped = run(values | {"max_cost": asked * CALL})
     assert len(actors.requests) == asked
     assert stopped["incomplete"] == 6
+    assert (
+        "6 dialogues are still to be judged. The same command with a higher --max_cost"
+        in (stopped["notes"][0])
+    )
+    assert not any("failed" in note for note in stopped["notes"])
     assert run(values | {"max_cost": (asked + 12) * CALL})["incomplete"] == 0
 
 

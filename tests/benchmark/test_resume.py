@@ -40,8 +40,12 @@ def test_stopped_before_its_summary_it_asks_nobody(
 
 def test_a_finished_run_is_left_alone(values: dict[str, Any], tmp_path: Path) -> None:
     run(values)
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in contents(tmp_path)}
     command = script(values, "--concurrency", "1")
+    # Killed while its report was written, a run lacks that and nothing else.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "report" / "index.html").exists()
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in contents(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "already holds a finished run" in done.stderr
@@ -148,7 +152,7 @@ def test_one_journal_has_one_writer(tmp_path: Path) -> None:
 
 
 def contents(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / "out").iterdir())
+    return sorted(path for path in (tmp_path / "out").rglob("*") if path.is_file())
 
 
 def test_a_run_may_grow(values: dict[str, Any], actors: Loopback) -> None:
