@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -34,7 +35,8 @@ def cells_of(recipe: BenchmarkRecipe, scenarios: Iterable[str]) -> list[Cell]:
     """All cells of a run or, with `shard`, of its part.
 
     The customer is outermost: a local one stays loaded for all its cells. The repeat is next, so
-    that a run which is stopped early has whole rounds of the table.
+    that a run which is stopped early has whole rounds of the table. A cell's shard follows from
+    the cell alone: a run that grows leaves every shard its own.
     """
     scenarios = list(scenarios)
     cells = [
@@ -47,7 +49,7 @@ def cells_of(recipe: BenchmarkRecipe, scenarios: Iterable[str]) -> list[Cell]:
     if recipe.shard is None:
         return cells
     part, parts = map(int, recipe.shard.split("/"))
-    return cells[part - 1 :: parts]
+    return [cell for cell in cells if zlib.crc32(cell.id.encode()) % parts == part - 1]
 
 
 def dialogue_of(cell: Cell, scenario: Scenario, entry: Mapping[str, Any]) -> Dialogue | None:

@@ -188,12 +188,18 @@ def test_repeats_draw_anew(values: dict[str, Any], actors: Loopback) -> None:
 def test_shards_make_up_the_run(values: dict[str, Any], actors: Loopback, tmp_path: Path) -> None:
     whole = values | {"output_dir": str(tmp_path / "whole")}
     run(whole)
+    half = values | {"salespeople": values["salespeople"][:1], "limit": 2}
+    sizes = []
     for part in (1, 2, 3):
-        assert run(values | {"shard": f"{part}/3"})["cells"] == 4
+        run(half | {"shard": f"{part}/3"})
+        sizes.append(run(values | {"shard": f"{part}/3"})["cells"])
+    assert sum(sizes) == 12
+    assert len(actors.requests) == 12 * 5 * 2  # of the whole run, and of all the shards together
     folders = [str(tmp_path / "out" / f"shard-{part}-of-3") for part in (1, 2, 3)]
     actors.requests.clear()
     merged = run(values | {"merge": folders[:2]})
-    assert (merged["cells"], merged["untried"]) == (12, 4)
+    assert (merged["cells"], merged["untried"]) == (12, sizes[2])
+    assert "The same command without --merge continues." in merged["notes"][0]
     merged = run(values | {"merge": folders})
     assert (merged["untried"], merged["incomplete"]) == (0, 0)
     assert results(tmp_path / "out") == results(tmp_path / "whole")
