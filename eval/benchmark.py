@@ -55,7 +55,8 @@ def main() -> None:
         sys.exit(130)
     if recipe.dry_run:
         return
-    publish(recipe.folder)
+    if summary["cells"] > summary["untried"]:
+        publish(recipe.folder)
     console.print(table_of(summary))
     for note in summary["notes"]:
         console.print(f"- {note}", markup=False, highlight=False, soft_wrap=True)

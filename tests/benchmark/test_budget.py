@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from loopback import Loopback
 from rich.console import Console
-from runs import run, values_of
+from runs import run, script, values_of
 
 from salesllm.benchmark.budget import Prices, estimate, tokens
 from salesllm.benchmark.cell import JOURNAL, cells_of
@@ -214,3 +215,13 @@ def test_tokens_of_a_text() -> None:
 def test_the_summary_has_the_costs(values: dict[str, Any], tmp_path: Path) -> None:
     run(values)
     assert read_json(tmp_path / "out" / "summary.json")["cost"]["judge"]["J"] > 0
+
+
+def test_money_for_not_one_dialogue(values: dict[str, Any], actors: Loopback) -> None:
+    run(values)
+    command = script(values, "--customers.0.name", "D", "--max_cost", "0.01")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "12 of 12 dialogues are still to come" in " ".join(done.stdout.split())
+    assert "with a higher --max_cost continues" in " ".join(done.stdout.split())
+    assert len(actors.requests) == 60

@@ -124,6 +124,10 @@ def test_overwrite_starts_anew(values: dict[str, Any], actors: Loopback) -> None
 
 def test_changed_scenarios_do_not_mix_with_old_results(values: dict[str, Any]) -> None:
     run(values)
+    elsewhere = str(Path(values["scenarios"]).with_name("moved.jsonl"))
+    write_scenarios(elsewhere, SCENARIOS)
+    with pytest.raises(InputError, match="finished run"):
+        run(values | {"scenarios": elsewhere})
     write_scenarios(values["scenarios"], [*SCENARIOS[:-1], scene("zh", 7)])
     with pytest.raises(InputError, match="another run: `scenarios_sha256` was"):
         run(values)
@@ -170,8 +174,9 @@ def test_a_run_may_grow(values: dict[str, Any], actors: Loopback) -> None:
 def test_nobody_in_a_run_becomes_somebody_else(values: dict[str, Any], actors: Loopback) -> None:
     run(values)
     other = [values["salespeople"][0] | {"model": "buyer"}, values["salespeople"][1]]
-    with pytest.raises(InputError, match=r"salespeople\.A\.speaker\.model` was \"seller\""):
-        run(values | {"salespeople": other})
+    for dry_run in (True, False):
+        with pytest.raises(InputError, match=r"salespeople\.A\.speaker\.model` was \"seller\""):
+            run(values | {"salespeople": other, "dry_run": dry_run})
     asked = len(actors.requests)
     moved = [spec | {"timeout": 9.0, "concurrency": 3} for spec in values["salespeople"]]
     with pytest.raises(InputError, match="finished run"):
@@ -205,7 +210,8 @@ def test_shards_make_up_the_run(values: dict[str, Any], actors: Loopback, tmp_pa
     assert results(tmp_path / "out") == results(tmp_path / "whole")
     assert actors.requests == []
     with pytest.raises(InputError, match="there is no journal"):
-        run(values | {"merge": [str(tmp_path)], "overwrite": True})
+        run(values | {"merge": [folders[0], str(tmp_path)], "overwrite": True})
+    assert (tmp_path / "out" / "summary.json").exists()  # nothing was thrown away for it
     with pytest.raises(InputError, match=r"another run: `recipe\.rounds` was 4 and is 3"):
         run(values | {"merge": folders, "overwrite": True, "rounds": 3})
 
