@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from salesllm.benchmark.cell import TALK, Cell
+from salesllm.benchmark.cell import TALK, Cell, is_complete
 from salesllm.benchmark.inputs import Inputs
 from salesllm.benchmark.purse import ENOUGH, Kind, kind_of
 from salesllm.benchmark.recipe import BenchmarkRecipe
@@ -116,7 +116,7 @@ def means(
     measured = _measured(recipe, inputs, journal)
     left: dict[Kind, list[Cell]] = defaultdict(list)
     for cell in cells:
-        if not all(journal.done(kind, cell) for kind in (TALK, *inputs.kinds)):
+        if not is_complete(cell, journal, inputs.kinds):
             left[kind_of(cell, journal)].append(cell)
     found = {}
     for kind, mine in left.items():
@@ -151,6 +151,8 @@ def _reckoned(
     parts = {(side, spec.name): Estimate() for side, spec in recipe.speakers()}
     sizes = {} if measured else _script_tokens(recipe, cells, scenarios)
     for cell in cells:
+        if journal is not None and is_complete(cell, journal, inputs.kinds):
+            continue
         if journal is None or not journal.done(TALK, cell):
             for side, speaker in _SIDES.items():
                 name = getattr(cell, speaker)

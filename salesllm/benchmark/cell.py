@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.dialogue import Dialogue, Turn
+from salesllm.journal import Journal
 from salesllm.scenario import Scenario
 from salesllm.simulate import Termination
 
@@ -50,6 +51,17 @@ def cells_of(recipe: BenchmarkRecipe, scenarios: Iterable[str]) -> list[Cell]:
         return cells
     part, parts = map(int, recipe.shard.split("/"))
     return [cell for cell in cells if zlib.crc32(cell.id.encode()) % parts == part - 1]
+
+
+def is_complete(cell: Cell, journal: Journal, kinds: Iterable[str]) -> bool:
+    """Whether a cell lacks nothing: no dialogue, and no line of these kinds about one."""
+    if not journal.done(TALK, cell):
+        return False
+    if all(journal.done(kind, cell) for kind in kinds):
+        return True
+    entry = journal.get(TALK, cell)
+    assert entry is not None  # it is done
+    return Termination(entry["termination"]).failed  # a refusal is final: nothing is to be rated
 
 
 def dialogue_of(cell: Cell, scenario: Scenario, entry: Mapping[str, Any]) -> Dialogue | None:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from salesllm.benchmark.budget import Prices, usages
 from salesllm.benchmark.cast import Cast, Part
-from salesllm.benchmark.cell import TALK, Cell, dialogue_of
+from salesllm.benchmark.cell import TALK, Cell, dialogue_of, is_complete
 from salesllm.benchmark.inputs import Inputs
 from salesllm.benchmark.purse import Purse, kind_of
 from salesllm.benchmark.recipe import BenchmarkRecipe
@@ -48,7 +48,8 @@ class Work:
 
     def left(self, cells: Sequence[Cell]) -> list[Cell]:
         """The cells that lack something."""
-        return [cell for cell in cells if not self._complete(cell)]
+        kinds = self.inputs.kinds
+        return [cell for cell in cells if not is_complete(cell, self.journal, kinds)]
 
     async def run(self, cells: Sequence[Cell], console: Console) -> None:
         """Completes the cells, `concurrency` of them at a time, while the purse lasts."""
@@ -77,18 +78,6 @@ class Work:
                 workers = min(self.recipe.concurrency, len(group))
                 await asyncio.gather(*(worker(queue) for _ in range(workers)))
 
-    def _complete(self, cell: Cell) -> bool:
-        if not self.journal.done(TALK, cell):
-            return False
-        if all(self.journal.done(kind, cell) for kind in self.inputs.kinds):
-            return True
-        return self._dialogue(cell) is None  # a refusal is final, and there is nothing to rate
-
-    def _dialogue(self, cell: Cell) -> Dialogue | None:
-        entry = self.journal.get(TALK, cell)
-        assert entry is not None  # it has been tried
-        return dialogue_of(cell, self.scenarios[cell.scenario], entry)
-
     async def _complete_cell(self, cell: Cell) -> float:
         """What that has cost, in USD."""
         cost = 0.0
@@ -96,7 +85,9 @@ class Work:
             cost = await self._simulate(cell)
         if not self.inputs.kinds or not self.journal.done(TALK, cell):
             return cost
-        dialogue = self._dialogue(cell)
+        entry = self.journal.get(TALK, cell)
+        assert entry is not None  # it is done
+        dialogue = dialogue_of(cell, self.scenarios[cell.scenario], entry)
         if dialogue is not None:
             judges = [self._judge(cell, dialogue, judge) for judge in self.inputs.ratings]
             cost += sum(await asyncio.gather(*judges, self._audit(cell, dialogue)))

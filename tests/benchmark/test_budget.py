@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from loopback import Loopback
 from rich.console import Console
-from runs import run, script, values_of
+from runs import actor, run, script, values_of
 
 from salesllm.benchmark.budget import Prices, estimate, tokens
 from salesllm.benchmark.cell import JOURNAL, cells_of
@@ -225,3 +225,23 @@ def test_money_for_not_one_dialogue(values: dict[str, Any], actors: Loopback) ->
     assert "12 of 12 dialogues are still to come" in " ".join(done.stdout.split())
     assert "with a higher --max_cost continues" in " ".join(done.stdout.split())
     assert len(actors.requests) == 60
+
+
+def test_judges_and_samples_are_counted_and_refusals_are_left_alone(
+    values: dict[str, Any], actors: Loopback
+) -> None:
+    values["judge"] = [values["judge"] | {"name": name} for name in "JK"]
+    values |= {"judge_samples": 3, "judge_sampling": {"temperature": 0.7}}
+    before = reckoned(values)
+    assert before["judge", "K"].calls == 12 * 3
+    no = {"message": {"role": "assistant", "content": None, "refusal": "I cannot."}}
+    actors.reply = lambda body: (
+        no
+        if body["model"] == "seller" and "kettle 1" in body["messages"][0]["content"]
+        else actor(body)
+    )
+    summary = run(values)
+    assert (summary["terminations"]["refused"], summary["incomplete"]) == (2, 0)
+    assert not any(reckoned(values)[part].calls for part in before)
+    asked = sum(body["model"] == "judge" for body in actors.requests)
+    assert reckoned(values | {"repeats": 2})["judge", "K"].calls * 2 == asked / 10 * 12
