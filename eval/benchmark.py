@@ -31,11 +31,12 @@ import sys
 from rich.console import Console
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
-from salesllm.benchmark.run import run_benchmark
+from salesllm.benchmark.run import SUMMARY, run_benchmark
 from salesllm.benchmark.summary import table_of
 from salesllm.errors import entry_point
+from salesllm.files import FinishedRun, read_json
 from salesllm.recipe import load_recipe
-from salesllm.report.benchmark import publish
+from salesllm.report.benchmark import is_published, publish
 
 
 @entry_point
@@ -44,12 +45,18 @@ def main() -> None:
     console = Console()
     try:
         summary = run_benchmark(recipe, console)
+    except FinishedRun:
+        if is_published(recipe.folder):
+            raise
+        summary = read_json(recipe.folder / SUMMARY)
     except KeyboardInterrupt:
-        console.print("Stopped. The same command continues.", markup=False)
+        less = " without --overwrite" if recipe.overwrite else ""
+        console.print(f"Stopped. The same command{less} continues.", markup=False)
         sys.exit(130)
     if recipe.dry_run:
         return
-    publish(recipe.folder)
+    if summary["cells"] > summary["untried"]:
+        publish(recipe.folder)
     console.print(table_of(summary))
     for note in summary["notes"]:
         console.print(f"- {note}", markup=False, highlight=False, soft_wrap=True)

@@ -123,19 +123,26 @@ class Journal:
         for line in self._file:
             yield dict(json.loads(line))
 
-    def adopt(self, other: Journal) -> int:
+    def adopt(self, other: Journal, first: str) -> int:
         """Takes over what another journal of the same job has done and this one has not.
+
+        Args:
+            first: The kind of line that the others of its cell are about. They are left where they
+                are unless it is the same in both.
 
         Returns:
             How many lines that were.
         """
         taken = 0
         for kind, cell in other._latest:
-            if other.done(kind, cell) and not self.done(kind, cell):
-                entry = other.get(kind, cell)
-                assert entry is not None  # it is done
-                self._latest[kind, cell] = self._write(entry, sync=False), True
-                taken += 1
+            if not other.done(kind, cell) or self.done(kind, cell):
+                continue
+            if kind != first and self.get(first, cell) != other.get(first, cell):
+                continue
+            entry = other.get(kind, cell)
+            assert entry is not None  # it is done
+            self._latest[kind, cell] = self._write(entry, sync=False), True
+            taken += 1
         self._file.flush()
         os.fsync(self._file.fileno())
         return taken
@@ -177,7 +184,9 @@ class Journal:
 
     def _write(self, entry: Mapping[str, Any], *, sync: bool = True) -> int:
         offset = self._file.seek(0, os.SEEK_END)
-        self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+        # Half of a surrogate pair, as a model may escape it in its JSON, fits in no file.
+        line = json.dumps(entry, ensure_ascii=False).encode(errors="replace")
+        self._file.write(line + b"\n")
         if sync:
             self._file.flush()
             os.fsync(self._file.fileno())

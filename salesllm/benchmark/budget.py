@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,8 +9,9 @@ from typing import Any
 
 from rich.table import Table
 
-from salesllm.benchmark.cell import TALK, Cell
+from salesllm.benchmark.cell import TALK, Cell, is_complete
 from salesllm.benchmark.inputs import Inputs
+from salesllm.benchmark.purse import ENOUGH, Kind, kind_of
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.chat.base import Usage
 from salesllm.chat.providers import ChatSpec
@@ -25,7 +25,6 @@ MESSAGE_TOKENS = 60
 """Tokens of one message, assumed until dialogues of the run itself tell."""
 
 _RATING_TOKENS, _PROMPT_TOKENS = 150, 1200  # of a verdict, and of a judge's prompt by itself
-_ENOUGH = 10  # measured dialogues from which on they are believed
 _SIDES = {"salespeople": Speaker.SALESPERSON, "customers": Speaker.CUSTOMER}
 
 Part = tuple[str, str]
@@ -40,16 +39,11 @@ class Prices:
         }
 
     def cost(self, part: Part, usage: Usage) -> float | None:
-        """USD; None where an endpoint's price is not known. Nobody is paid for what runs here."""
-        spec = self._specs[part]
-        if spec.provider != "endpoint":
+        """USD; None where it is not known. Nobody is paid for what runs here."""
+        spec = self._specs.get(part)  # a run may have had another speaker once
+        if spec is not None and spec.provider != "endpoint":
             return 0.0
-        if spec.price is None:
-            return None
-        tokens = (
-            usage.prompt_tokens * spec.price.input + usage.completion_tokens * spec.price.output
-        )
-        return tokens / 1e6
+        return None if spec is None or spec.price is None else spec.price.of(usage)
 
     def unknown(self) -> list[str]:
         """Names of the endpoints whose price is not known."""
@@ -71,56 +65,6 @@ def usages(entry: Mapping[str, Any], inputs: Inputs, auditor: str | None) -> Ite
         for judge, its in inputs.ratings.items():
             if its == kind:
                 yield ("judge", judge), Usage(**entry["rating"]["usage"])
-
-
-class Purse:
-    """Lets dialogues begin as long as the money for them is there.
-
-    A dialogue under way is never broken off, so it is reckoned with beforehand: at the mean of
-    those finished, and at `assumed` before there are any.
-
-    Args:
-        limit: USD; None for no limit.
-        assumed: USD a dialogue.
-        spent: USD, by earlier sessions of the run.
-    """
-
-    def __init__(self, limit: float | None, assumed: float, spent: float = 0.0) -> None:
-        self.limit, self.spent = limit, spent
-        self._assumed, self._before = assumed, spent
-        self._begun = self._ended = 0
-        self._news = asyncio.Event()
-
-    async def begin(self) -> bool:
-        """Waits until it is clear whether the money suffices for one more dialogue.
-
-        Returns:
-            Whether that begins; else nothing is under way any more, and the run is over.
-        """
-        while not self._suffices():
-            if self._begun == self._ended:
-                return False
-            self._news.clear()
-            await self._news.wait()
-        self._begun += 1
-        return True
-
-    def pay(self, cost: float) -> None:
-        self.spent += cost
-
-    def end(self) -> None:
-        """A dialogue is over, with all its ratings."""
-        self._ended += 1
-        self._news.set()
-
-    def _suffices(self) -> bool:
-        if self.limit is None:
-            return True
-        under_way = self._begun - self._ended
-        if not self._ended:  # the first one shows what they cost
-            return self.spent + max(under_way, 1e-9) * self._assumed < self.limit
-        mean = (self.spent - self._before) / self._ended
-        return self.spent + (under_way + 1) * mean <= self.limit
 
 
 @dataclass
@@ -150,10 +94,65 @@ def estimate(
     Where the run has dialogues already, the rest is taken to be like them; before, every dialogue
     is taken to go to the round limit, with messages of `MESSAGE_TOKENS`.
     """
-    parts = {(side, spec.name): Estimate() for side, spec in recipe.speakers()}
     measured = _measured(recipe, inputs, journal)
+    if measured:
+        rests_on = "as the dialogues of this run so far"
+    else:
+        rests_on = (
+            f"if all went to {recipe.rounds} rounds, {MESSAGE_TOKENS} tokens a message. "
+            "After a run with --limit 20 this rests on real dialogues"
+        )
+    return _reckoned(recipe, cells, scenarios, inputs, journal, measured), rests_on
+
+
+def means(
+    recipe: BenchmarkRecipe,
+    cells: Iterable[Cell],
+    scenarios: Mapping[str, Scenario],
+    inputs: Inputs,
+    journal: Journal,
+) -> dict[Kind, float]:
+    """USD that a dialogue of each kind is estimated at, with its ratings."""
+    measured = _measured(recipe, inputs, journal)
+    left: dict[Kind, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if not is_complete(cell, journal, inputs.kinds):
+            left[kind_of(cell, journal)].append(cell)
+    found = {}
+    for kind, mine in left.items():
+        parts = _reckoned(recipe, mine, scenarios, inputs, journal, measured)
+        found[kind] = (total_of(parts.values()).cost or 0.0) / len(mine)
+    return found
+
+
+def spent(recipe: BenchmarkRecipe, inputs: Inputs, journal: Journal) -> float:
+    """USD that a run has cost so far, failures and former raters included.
+
+    What had no price when it was made is reckoned at today's.
+    """
+    prices, total = Prices(recipe), 0.0
+    auditor = recipe.auditor.name if recipe.auditor else None
+    for entry in journal.entries():
+        cost = entry.get("cost")
+        if cost is None:
+            cost = sum(prices.cost(*used) or 0.0 for used in usages(entry, inputs, auditor))
+        total += cost
+    return total
+
+
+def _reckoned(
+    recipe: BenchmarkRecipe,
+    cells: Sequence[Cell],
+    scenarios: Mapping[str, Scenario],
+    inputs: Inputs,
+    journal: Journal | None,
+    measured: Mapping[Part, tuple[float, float, float]],
+) -> dict[Part, Estimate]:
+    parts = {(side, spec.name): Estimate() for side, spec in recipe.speakers()}
     sizes = {} if measured else _script_tokens(recipe, cells, scenarios)
     for cell in cells:
+        if journal is not None and is_complete(cell, journal, inputs.kinds):
+            continue
         if journal is None or not journal.done(TALK, cell):
             for side, speaker in _SIDES.items():
                 name = getattr(cell, speaker)
@@ -170,12 +169,7 @@ def estimate(
     for part, found in parts.items():
         usage = Usage(round(found.prompt_tokens), round(found.completion_tokens))
         found.cost = prices.cost(part, usage)
-    if measured:
-        return parts, "as the dialogues of this run so far"
-    return parts, (
-        f"at most: all {recipe.rounds} rounds, {MESSAGE_TOKENS} tokens a message. "
-        "After a run with --limit 20 this rests on real dialogues"
-    )
+    return parts
 
 
 def _ratings(recipe: BenchmarkRecipe, inputs: Inputs) -> list[tuple[Part, str]]:
@@ -197,18 +191,21 @@ def _measured(
             continue
         for part, usage in usages(entry, inputs, auditor):
             own = _SIDES.get(part[0])
-            calls = sum(turn["speaker"] == own for turn in entry["turns"]) if own else 1
-            calls -= own is Speaker.CUSTOMER  # nobody generates the opener
+            if own is None:
+                calls = len(entry["rating"].get("samples", ())) or 1
+            else:
+                calls = sum(turn["speaker"] == own for turn in entry["turns"])
+                calls -= own is Speaker.CUSTOMER  # nobody generates the opener
             for key in (part, (part[0], "")):
                 counts[key] += 1
                 for index, value in enumerate((calls, *asdict(usage).values())):
                     sums[key][index] += value
-    if counts["salespeople", ""] < _ENOUGH:
+    if counts["salespeople", ""] < ENOUGH:
         return {}
     return {
         part: (values[0] / counts[part], values[1] / counts[part], values[2] / counts[part])
         for part, values in sums.items()
-        if counts[part] >= _ENOUGH or not part[1]
+        if counts[part] >= ENOUGH or not part[1]
     }
 
 
@@ -265,7 +262,8 @@ def table_of_costs(found: Mapping[Part, Estimate], rests_on: str) -> Table:
     for column in ("Calls", "Tokens in", "Tokens out", "USD"):
         table.add_column(column, justify="right", no_wrap=True)
     rows = [(f"{side}: {name}", part) for (side, name), part in found.items()]
-    for name, part in [*rows, ("all", total_of(found.values()))]:
+    unknown = any(part.cost is None for part in found.values())
+    for name, part in [*rows, ("all with a price" if unknown else "all", total_of(found.values()))]:
         cost = "no price" if part.cost is None else f"{part.cost:,.2f}"
         numbers = (part.calls, part.prompt_tokens, part.completion_tokens)
         table.add_row(name, *(f"{number:,.0f}" for number in numbers), cost)

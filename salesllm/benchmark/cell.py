@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.dialogue import Dialogue, Turn
+from salesllm.journal import Journal
 from salesllm.scenario import Scenario
 from salesllm.simulate import Termination
 
@@ -34,7 +36,8 @@ def cells_of(recipe: BenchmarkRecipe, scenarios: Iterable[str]) -> list[Cell]:
     """All cells of a run or, with `shard`, of its part.
 
     The customer is outermost: a local one stays loaded for all its cells. The repeat is next, so
-    that a run which is stopped early has whole rounds of the table.
+    that a run which is stopped early has whole rounds of the table. A cell's shard follows from
+    the cell alone: a run that grows leaves every shard its own.
     """
     scenarios = list(scenarios)
     cells = [
@@ -47,7 +50,18 @@ def cells_of(recipe: BenchmarkRecipe, scenarios: Iterable[str]) -> list[Cell]:
     if recipe.shard is None:
         return cells
     part, parts = map(int, recipe.shard.split("/"))
-    return cells[part - 1 :: parts]
+    return [cell for cell in cells if zlib.crc32(cell.id.encode()) % parts == part - 1]
+
+
+def is_complete(cell: Cell, journal: Journal, kinds: Iterable[str]) -> bool:
+    """Whether a cell lacks nothing: no dialogue, and no line of these kinds about one."""
+    if not journal.done(TALK, cell):
+        return False
+    if all(journal.done(kind, cell) for kind in kinds):
+        return True
+    entry = journal.get(TALK, cell)
+    assert entry is not None  # it is done
+    return Termination(entry["termination"]).failed  # a refusal is final: nothing is to be rated
 
 
 def dialogue_of(cell: Cell, scenario: Scenario, entry: Mapping[str, Any]) -> Dialogue | None:

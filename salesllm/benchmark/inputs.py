@@ -20,8 +20,8 @@ from salesllm.scoring import grounding, judge
 
 _ASIDE = {
     "output_dir", "overwrite", "models", "concurrency", "prompts_dir", "limit", "shard", "merge",
-    "dry_run", "max_cost", "repeats", "salespeople", "customers", "judge", "judge_attempts",
-    "judge_samples", "judge_weighted", "judge_sampling",
+    "scenarios", "dry_run", "max_cost", "repeats", "salespeople", "customers", "judge",
+    "judge_attempts", "judge_samples", "judge_weighted", "judge_sampling",
 }  # fmt: skip
 """Keys that no dialogue depends on, or that are looked at one by one."""
 
@@ -144,10 +144,17 @@ def introduce(inputs: Inputs, journal: Journal) -> None:
     Raises:
         InputError: Under one of the names somebody else has spoken in it.
     """
+    refuse_strangers(inputs, journal)
+    for part, now in inputs.speakers.items():
+        if not journal.done("speaker", part):
+            journal.append("speaker", part, ok=True, **now)
+
+
+def refuse_strangers(inputs: Inputs, journal: Journal) -> None:
+    """Raises `InputError` where somebody else has spoken under one of the names in a run."""
     for part, now in inputs.speakers.items():
         entry = journal.get("speaker", part)
         if entry is None:
-            journal.append("speaker", part, ok=True, **now)
             continue
         before = {key: entry[key] for key in now}
         if changed := next(changes(before, now, ".".join(part)), None):

@@ -15,18 +15,23 @@ from rich.console import Console
 
 from salesllm import loop
 from salesllm.benchmark.budget import (
-    Prices,
-    Purse,
     estimate,
+    means,
     require_prices,
+    spent,
     table_of_costs,
-    total_of,
-    usages,
 )
 from salesllm.benchmark.cast import Cast
-from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, Cell, cells_of
-from salesllm.benchmark.inputs import Inputs, inputs_of, introduce, refuse_finished
+from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, TALK, Cell, cells_of
+from salesllm.benchmark.inputs import (
+    Inputs,
+    inputs_of,
+    introduce,
+    refuse_finished,
+    refuse_strangers,
+)
 from salesllm.benchmark.leaderboard import leaderboard
+from salesllm.benchmark.purse import Purse
 from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
 from salesllm.benchmark.scores import load_scorers, rows_of
 from salesllm.benchmark.summary import slim, summarise
@@ -76,6 +81,10 @@ def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> di
         from salesllm.benchmark.guard import open_guard  # scikit-learn takes its time
 
         guard = open_guard(recipe.guard, languages)
+    for folder in recipe.merge:
+        if not (folder / JOURNAL).exists():
+            fix = "Name the folder of a shard, which ends in shard-1-of-4 or the like"
+            raise InputError("there is no journal", path=folder, field="merge", fix=fix)
     if not recipe.overwrite:
         refuse_finished(out, inputs)
     scorers = load_scorers(recipe, languages)
@@ -157,6 +166,7 @@ def _say_what_is_left(
     path = recipe.folder / JOURNAL
     if path.exists() and not recipe.overwrite:
         with Journal(path, inputs.dialogues) as journal:
+            refuse_strangers(inputs, journal)
             found = estimate(recipe, cells, scenarios, inputs, journal)
     else:
         found = estimate(recipe, cells, scenarios, inputs, None)
@@ -171,21 +181,15 @@ def _purse(
     journal: Journal,
 ) -> Purse:
     if recipe.max_cost is None:
-        return Purse(None, 0.0)
-    prices, spent = Prices(recipe), 0.0
-    auditor = recipe.auditor.name if recipe.auditor else None
-    for entry in journal.entries():  # failures too: they were paid for
-        spent += sum(prices.cost(*used) or 0.0 for used in usages(entry, inputs, auditor))
-    parts, _ = estimate(recipe, cells, scenarios, inputs, journal)
-    assumed = (total_of(parts.values()).cost or 0.0) / max(1, len(cells))
-    return Purse(recipe.max_cost, assumed, spent)
+        return Purse(None, {})
+    assumed = means(recipe, cells, scenarios, inputs, journal)
+    ended = sum(journal.done(TALK, cell) for cell in cells)
+    return Purse(recipe.max_cost, assumed, spent(recipe, inputs, journal), ended)
 
 
 def _take_over(folder: Path, journal: Journal, inputs: Inputs, console: Console) -> None:
-    path = folder / JOURNAL
-    if not path.exists():
-        fix = "Name the folder of a shard, which ends in shard-1-of-4 or the like"
-        raise InputError("there is no journal", path=folder, field="merge", fix=fix)
-    with Journal(path, inputs.dialogues, fix="Merge shards of one recipe only") as shard:
+    with Journal(
+        folder / JOURNAL, inputs.dialogues, fix="Merge shards of one recipe only"
+    ) as shard:
         introduce(inputs, shard)
-        console.print(f"{folder}: {journal.adopt(shard):,} lines taken over", highlight=False)
+        console.print(f"{folder}: {journal.adopt(shard, TALK):,} lines taken over", highlight=False)

@@ -27,10 +27,11 @@ from salesllm.simulate import Termination
 if TYPE_CHECKING:
     from salesllm.scoring.intent import IntentScore, IntentScorer
 
-_NOT_YET = "not judged yet"
+NOT_YET = "not judged yet"
+"""Why a dialogue of a run that stopped for money has no score."""
+
 _CHUNK = 512  # dialogues in memory at once
-_SIDE = {"salespeople": "salesperson", "customers": "customer", "judge": "judge",
-         "grounding": "judge"}  # fmt: skip
+_SIDE = {"salespeople": "salesperson", "customers": "customer"}
 
 Row = dict[str, Any]
 
@@ -111,7 +112,7 @@ def _costs(
     auditor = recipe.auditor.name if recipe.auditor else None
     for line in lines:
         for part, usage in usages(line, inputs, auditor):
-            side, price = _SIDE[part[0]], prices.cost(part, usage)
+            side, price = _SIDE.get(part[0], part[0]), prices.cost(part, usage)
             so_far = cost.get(side, 0.0)
             used[side] = used.get(side, Usage()) + usage
             cost[side] = None if price is None or so_far is None else so_far + price
@@ -161,7 +162,8 @@ def _scores(
         "grounding": None if audit is None else audit.as_dict(),
         "final": final_score(bought, rating.score, recipe.alpha),
         "unscored": why,
-        "judge_failed": rating.failed or (audit is not None and audit.failed),
+        "judge_failed": rating.failed,
+        "auditor_failed": audit is not None and audit.failed,
     }
 
 
@@ -170,8 +172,8 @@ def _selling(
 ) -> SellingScore:
     if not recipe.judge:
         return rules.rate(dialogue.turns, dialogue.language)
-    if len(judges) < len(recipe.judge):  # a run that stopped for money
-        return SellingScore(None, _NOT_YET, failed=True)
+    if len(judges) < len(recipe.judge):
+        return SellingScore(None, NOT_YET, failed=True)
     return combine(judges)
 
 
@@ -183,8 +185,8 @@ def _audit(
         raw = line["rating"]
         concessions = tuple(Concession(**each) for each in raw["concessions"])
         judged = Grounding(**{**raw, "concessions": concessions, "usage": Usage(**raw["usage"])})
-    elif recipe.auditor is not None:  # a run that stopped for money
-        judged = Grounding(None, reason=_NOT_YET, failed=True)
+    elif recipe.auditor is not None:
+        judged = Grounding(None, reason=NOT_YET, failed=True)
     return merged(numbers(dialogue, scenario), judged)
 
 

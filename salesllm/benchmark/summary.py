@@ -11,6 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
+from salesllm.benchmark.scores import NOT_YET
 from salesllm.scoring import rules
 from salesllm.simulate import Termination
 from salesllm.stats import mean_interval
@@ -19,11 +20,7 @@ SCORES = ("buying", "selling", "final")
 OVERALL = "overall"
 Row = Mapping[str, Any]
 
-_AGAIN = "The same command tries them again."
-_CONTINUES = "The same command continues."
-_LONG = {
-    "selling_reason", "selling_evidence", "intent", "error", "by", "product_name",
-}  # fmt: skip
+_LONG = {"selling_reason", "selling_evidence", "intent", "error", "by"}
 
 
 def slim(row: Row) -> Row:
@@ -58,7 +55,10 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> dic
         "failures": sum(row["failed"] for row in rows),
         "incomplete": planned
         - len(rows)
-        + sum(row["judge_failed"] or row["termination"] == Termination.ERROR for row in rows),
+        + sum(
+            row["judge_failed"] or row["auditor_failed"] or row["termination"] == Termination.ERROR
+            for row in rows
+        ),
         "terminations": dict(sorted(Counter(row["termination"] for row in rows).items())),
         "results": {
             salesperson.name: {
@@ -70,8 +70,8 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> dic
             }
             for salesperson in recipe.salespeople
         },
-        "usage": _usage(rows),
-        "cost": _costs(rows),
+        "usage": _usage(recipe, rows),
+        "cost": _costs(recipe, rows),
         "cleaned": _cleaned(rows),
         "guard": _guard(rows),
         "injection": sum(bool(row["injection"]) for row in rows),
@@ -103,30 +103,35 @@ def _figures(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _usage(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, int]]]:
+def _usage(recipe: BenchmarkRecipe, rows: Iterable[Row]) -> dict[str, dict[str, dict[str, int]]]:
     """Tokens by side and name; those of attempts that were made again are not among them."""
     total: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
         for side, tokens in row["usage"].items():
-            total.setdefault(side, {}).setdefault(_named(row, side), Counter()).update(tokens)
+            name = _paid(recipe, row, side)
+            total.setdefault(side, {}).setdefault(name, Counter()).update(tokens)
     return {
         side: {name: dict(tokens) for name, tokens in names.items()}
         for side, names in total.items()
     }
 
 
-def _costs(rows: Iterable[Row]) -> dict[str, dict[str, float | None]]:
+def _costs(recipe: BenchmarkRecipe, rows: Iterable[Row]) -> dict[str, dict[str, float | None]]:
     """USD by side and name; None where a price is not known."""
     total: dict[str, dict[str, float | None]] = {}
     for row in rows:
         for side, cost in row["cost"].items():
             names = total.setdefault(side, {})
-            so_far = names.setdefault(_named(row, side), 0.0)
-            names[_named(row, side)] = None if cost is None or so_far is None else so_far + cost
+            name = _paid(recipe, row, side)
+            so_far = names.setdefault(name, 0.0)
+            names[name] = None if cost is None or so_far is None else so_far + cost
     return total
 
 
-def _named(row: Row, side: str) -> str:
+def _paid(recipe: BenchmarkRecipe, row: Row, side: str) -> str:
+    if side == "grounding":
+        assert recipe.auditor is not None  # it has used tokens
+        return recipe.auditor.name
     return str(row["rater"] if side == "judge" else row[side])
 
 
@@ -165,8 +170,17 @@ def _gist(reason: str) -> str:
 
 
 def _notes(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> Iterable[str]:
+    same = "The same command without --overwrite" if recipe.overwrite else "The same command"
+    if recipe.merge:
+        how = "The same command without --merge continues."
+    elif recipe.max_cost is not None:
+        how = f"{same} with a higher --max_cost continues."
+    else:
+        how = f"{same} continues."
     if len(rows) < planned:
-        yield f"{planned - len(rows)} of {planned} dialogues are still to come. {_CONTINUES}"
+        yield f"{planned - len(rows)} of {planned} dialogues are still to come. {how}"
+    if unjudged := sum(NOT_YET in row["unscored"].values() for row in rows):
+        yield f"{unjudged} dialogues are still to be judged. {how}"
     if not recipe.judge:
         yield (
             f"The selling score is by `{rules.NAME}`, a rule-based stand-in that counts phrases: "
@@ -176,18 +190,31 @@ def _notes(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> Iterab
         yield f"No buying score in {language}: the recipe names no intent scorer for it."
     ends = Counter(row["termination"] for row in rows)
     if failures := ends[Termination.ERROR]:
-        yield f"{failures} of {len(rows)} dialogues failed and are not scored. {_AGAIN}"
+        yield f"{failures} of {len(rows)} dialogues failed and are not scored. {same} retries them."
     if refused := ends[Termination.REFUSED]:
         yield f"{refused} dialogues were refused by an endpoint and are not scored."
-    unreached = sum(row["judge_failed"] for row in rows)
+    unreached = sum(_broke_down(row, "judge_failed", "selling") for row in rows)
     if unreached:
-        yield f"The judge failed on {unreached} dialogues, which are unscored. {_AGAIN}"
-    silent = sum(not row["failed"] and row["selling"] is None for row in rows) - unreached
+        yield f"The judge failed on {unreached} dialogues, which are unscored. {same} retries them."
+    unchecked = sum(_broke_down(row, "auditor_failed", "grounding") for row in rows)
+    if unchecked:
+        yield (
+            f"{unchecked} dialogues are not checked for unauthorised concessions: the model asked "
+            f"failed. {same} retries them."
+        )
+    silent = sum(
+        not row["failed"] and not row["judge_failed"] and row["selling"] is None for row in rows
+    )
     if silent:
         yield f"The judge gave {silent} finished dialogues no score."
     cut = sum(row["cut_replies"] for row in rows)
     if cut:
         yield f"{cut} replies were cut off at max_tokens."
+
+
+def _broke_down(row: Row, failed: str, score: str) -> bool:
+    """Whether somebody was asked and failed: what nobody was asked for yet is incomplete, too."""
+    return bool(row[failed]) and row["unscored"].get(score) != NOT_YET
 
 
 def table_of(summary: Mapping[str, Any]) -> Table:

@@ -9,10 +9,11 @@ from typing import Any
 
 from rich.console import Console
 
-from salesllm.benchmark.budget import Prices, Purse, usages
+from salesllm.benchmark.budget import Prices, usages
 from salesllm.benchmark.cast import Cast, Part
-from salesllm.benchmark.cell import TALK, Cell, dialogue_of
+from salesllm.benchmark.cell import TALK, Cell, dialogue_of, is_complete
 from salesllm.benchmark.inputs import Inputs
+from salesllm.benchmark.purse import Purse, kind_of
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.dialogue import Dialogue
 from salesllm.journal import Journal
@@ -47,7 +48,8 @@ class Work:
 
     def left(self, cells: Sequence[Cell]) -> list[Cell]:
         """The cells that lack something."""
-        return [cell for cell in cells if not self._complete(cell)]
+        kinds = self.inputs.kinds
+        return [cell for cell in cells if not is_complete(cell, self.journal, kinds)]
 
     async def run(self, cells: Sequence[Cell], console: Console) -> None:
         """Completes the cells, `concurrency` of them at a time, while the purse lasts."""
@@ -62,41 +64,36 @@ class Work:
 
             async def worker(queue: Iterator[Cell]) -> None:
                 for cell in queue:
-                    if not await self.purse.begin():
+                    kind = kind_of(cell, self.journal)
+                    if not await self.purse.begin(kind):
                         return
-                    await self._complete_cell(cell)
-                    self.purse.end()
+                    self.purse.end(kind, await self._complete_cell(cell))
                     advance(failed=not self.journal.done(TALK, cell))
 
             for needed, group in groups.items():
+                if self.purse.empty:  # nobody is loaded for nothing
+                    break
                 self.cast.load(needed)
                 queue = iter(group)
                 workers = min(self.recipe.concurrency, len(group))
                 await asyncio.gather(*(worker(queue) for _ in range(workers)))
 
-    def _complete(self, cell: Cell) -> bool:
+    async def _complete_cell(self, cell: Cell) -> float:
+        """What that has cost, in USD."""
+        cost = 0.0
         if not self.journal.done(TALK, cell):
-            return False
-        if all(self.journal.done(kind, cell) for kind in self.inputs.kinds):
-            return True
-        return self._dialogue(cell) is None  # a refusal is final, and there is nothing to rate
-
-    def _dialogue(self, cell: Cell) -> Dialogue | None:
-        entry = self.journal.get(TALK, cell)
-        assert entry is not None  # it has been tried
-        return dialogue_of(cell, self.scenarios[cell.scenario], entry)
-
-    async def _complete_cell(self, cell: Cell) -> None:
-        if not self.journal.done(TALK, cell):
-            await self._simulate(cell)
+            cost = await self._simulate(cell)
         if not self.inputs.kinds or not self.journal.done(TALK, cell):
-            return
-        dialogue = self._dialogue(cell)
+            return cost
+        entry = self.journal.get(TALK, cell)
+        assert entry is not None  # it is done
+        dialogue = dialogue_of(cell, self.scenarios[cell.scenario], entry)
         if dialogue is not None:
             judges = [self._judge(cell, dialogue, judge) for judge in self.inputs.ratings]
-            await asyncio.gather(*judges, self._audit(cell, dialogue))
+            cost += sum(await asyncio.gather(*judges, self._audit(cell, dialogue)))
+        return cost
 
-    async def _simulate(self, cell: Cell) -> None:
+    async def _simulate(self, cell: Cell) -> float:
         recipe = self.recipe
         simulated = await simulate(
             self.scenarios[cell.scenario],
@@ -111,7 +108,7 @@ class Work:
             guard=self.guard,
             prompts_dir=recipe.prompts_dir,
         )
-        await self._append(
+        return await self._append(
             TALK,
             cell,
             ok=not simulated.termination.worth_retrying,
@@ -126,10 +123,10 @@ class Work:
             error=simulated.error,
         )
 
-    async def _judge(self, cell: Cell, dialogue: Dialogue, judge: str) -> None:
+    async def _judge(self, cell: Cell, dialogue: Dialogue, judge: str) -> float:
         kind = self.inputs.ratings[judge]
         if self.journal.done(kind, cell):
-            return
+            return 0.0
         rater = SellingJudge(
             self.cast.chat("judge", judge),
             sampling=self.recipe.judge_sampling.settings(),
@@ -140,12 +137,12 @@ class Work:
         )
         seed = derived_seed(self.recipe.seed, "judge", *cell)
         rated = await rater.rate(dialogue, self.scenarios[cell.scenario].product, seed)
-        await self._append(kind, cell, ok=not rated.failed, rating=asdict(rated))
+        return await self._append(kind, cell, ok=not rated.failed, rating=asdict(rated))
 
-    async def _audit(self, cell: Cell, dialogue: Dialogue) -> None:
+    async def _audit(self, cell: Cell, dialogue: Dialogue) -> float:
         kind = self.inputs.audit
         if kind is None or self._auditor is None or self.journal.done(kind, cell):
-            return
+            return 0.0
         auditor = GroundingJudge(
             self.cast.chat("grounding", self._auditor),
             sampling=self.recipe.judge_sampling.settings(),
@@ -154,11 +151,13 @@ class Work:
         )
         seed = derived_seed(self.recipe.seed, "grounding", *cell)
         found = await auditor.check(dialogue, self.scenarios[cell.scenario], seed)
-        await self._append(kind, cell, ok=not found.failed, rating=asdict(found))
+        return await self._append(kind, cell, ok=not found.failed, rating=asdict(found))
 
-    async def _append(self, kind: str, cell: Cell, *, ok: bool, **content: Any) -> None:
-        await self.journal.record(kind, cell, ok=ok, **content)
-        for part, usage in usages(
-            {"kind": kind, "cell": cell, **content}, self.inputs, self._auditor
-        ):
-            self.purse.pay(self._prices.cost(part, usage) or 0.0)
+    async def _append(self, kind: str, cell: Cell, *, ok: bool, **content: Any) -> float:
+        """Notes it with its cost, which it returns: in USD, 0 where a price is not known."""
+        line = {"kind": kind, "cell": cell, **content}
+        costs = [self._prices.cost(*used) for used in usages(line, self.inputs, self._auditor)]
+        known = [cost for cost in costs if cost is not None]
+        cost = sum(known) if len(known) == len(costs) else None
+        await self.journal.record(kind, cell, ok=ok, cost=cost, **content)
+        return sum(known)

@@ -45,6 +45,13 @@ def publish(run_folder: Path) -> list[Path]:
     return [*tables, write_report(run_folder)]
 
 
+def is_published(run_folder: Path) -> bool:
+    """Whether `publish` has come to its end since the run did: it may have been killed."""
+    report = run_folder / REPORT / "index.html"
+    made = (run_folder / SUMMARY).stat().st_mtime_ns
+    return report.exists() and report.stat().st_mtime_ns >= made
+
+
 def write_report(run_folder: Path) -> Path:
     """Writes `report/`, which replaces an older one only once it is complete.
 

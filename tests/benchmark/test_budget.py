@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from loopback import Loopback
 from rich.console import Console
-from runs import run, values_of
+from runs import actor, run, script, values_of
 
-from salesllm.benchmark.budget import Prices, Purse, estimate, tokens
+from salesllm.benchmark.budget import Prices, estimate, tokens
 from salesllm.benchmark.cell import JOURNAL, cells_of
 from salesllm.benchmark.inputs import inputs_of
+from salesllm.benchmark.purse import Kind, Purse
 from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
 from salesllm.benchmark.run import run_benchmark
 from salesllm.chat.base import Usage
@@ -56,11 +58,14 @@ def test_prices() -> None:
     assert prices.unknown() == ["B"]
 
 
-async def begins(purse: Purse, most: int) -> int:
+CHEAP, DEAR = ("A", "C", False), ("B", "C", False)
+
+
+async def begins(purse: Purse, most: int, kind: Kind = CHEAP) -> int:
     """How many dialogues begin without one of them ending."""
     for number in range(most):
         try:
-            if not await asyncio.wait_for(purse.begin(), 0.01):
+            if not await asyncio.wait_for(purse.begin(kind), 0.01):
                 return number
         except TimeoutError:
             return number
@@ -69,21 +74,65 @@ async def begins(purse: Purse, most: int) -> int:
 
 def test_a_purse_reckons_with_what_is_under_way() -> None:
     async def scenario() -> None:
-        purse = Purse(1.0, assumed=0.3)
-        assert await begins(purse, 9) == 4
-        for _ in range(4):  # they turn out to cost a third of what was assumed
-            purse.pay(0.1)
-            purse.end()
+        purse = Purse(1.85, {CHEAP: 0.3, DEAR: 0.9})
         assert await begins(purse, 9) == 6
-        for _ in range(6):
-            purse.pay(0.1)
-            purse.end()
-        assert not await purse.begin()
-        assert await begins(Purse(1.0, assumed=9.0), 9) == 1  # what one costs is to be found out
-        assert await begins(Purse(1.0, assumed=0.1, spent=1.0), 9) == 0
-        assert await begins(Purse(None, assumed=9.0), 100) == 100
+        for _ in range(6):  # they turn out to cost a third of what was assumed
+            purse.end(CHEAP, 0.1)
+        assert await begins(purse, 9) == 4  # six of them may have been the short ones
+        for _ in range(4):
+            purse.end(CHEAP, 0.1)
+        assert await begins(purse, 1) == 1
+        assert await begins(purse, 1, DEAR) == 0  # the cheap ones say nothing of it
+        assert await begins(purse, 9) == 7
+        for _ in range(8):
+            purse.end(CHEAP, 0.1)
+        assert not purse.empty
+        assert not await purse.begin(CHEAP)
+        assert purse.empty
+        free = Purse(None, {})
+        assert await begins(free, 100) == 100
+        unknown = Purse(1.0, {CHEAP: 9.0})
+        assert await begins(unknown, 9) == 1  # what one costs is to be found out
+        assert await begins(Purse(1.0, {}, spent=1.0), 9) == 0
+        assert await begins(Purse(1.0, {CHEAP: 9.0}, spent=0.9, ended=4), 9) == 0
 
     asyncio.run(scenario())
+
+
+def test_cheap_dialogues_let_no_dear_ones_in(values: dict[str, Any]) -> None:
+    for spec in (values["salespeople"][0], values["customers"][0], values["judge"]):
+        spec["price"] = {"input": 0, "output": 0}
+    summary = run(values | {"max_cost": 3 * CALL})  # a dialogue of B's costs two calls
+    assert summary["cost"]["salesperson"]["B"] == pytest.approx(2 * CALL)
+    assert summary["untried"] == 5
+
+
+def test_a_limit_holds_for_a_run_continued_with_many_at_once(
+    values: dict[str, Any], actors: Loopback
+) -> None:
+    run(values)
+    asked = len(actors.requests)
+    spent = asked * CALL
+    run(values | {"repeats": 3, "concurrency": 24, "max_cost": spent + 7 * CALL})
+    assert len(actors.requests) - asked == 5
+
+
+def test_what_a_former_speaker_and_judge_have_cost_counts(
+    values: dict[str, Any], actors: Loopback
+) -> None:
+    run(values)
+    asked = len(actors.requests)
+    values["salespeople"] = values["salespeople"][1:]
+    values["judge"] = values["judge"] | {"name": "K"}
+    stopped = run(values | {"max_cost": asked * CALL})
+    assert len(actors.requests) == asked
+    assert stopped["incomplete"] == 6
+    assert (
+        "6 dialogues are still to be judged. The same command with a higher --max_cost"
+        in (stopped["notes"][0])
+    )
+    assert not any("failed" in note for note in stopped["notes"])
+    assert run(values | {"max_cost": (asked + 12) * CALL})["incomplete"] == 0
 
 
 def test_a_run_stops_before_its_limit_and_goes_on(
@@ -129,7 +178,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(
     assert run_benchmark(recipe, console) == {}
     text = console.export_text()
     assert "salespeople: A" in text
-    assert "at most" in text
+    assert "if all went to 4 rounds" in text
     assert actors.requests == []
     assert not (tmp_path / "out").exists()
 
@@ -166,3 +215,33 @@ def test_tokens_of_a_text() -> None:
 def test_the_summary_has_the_costs(values: dict[str, Any], tmp_path: Path) -> None:
     run(values)
     assert read_json(tmp_path / "out" / "summary.json")["cost"]["judge"]["J"] > 0
+
+
+def test_money_for_not_one_dialogue(values: dict[str, Any], actors: Loopback) -> None:
+    run(values)
+    command = script(values, "--customers.0.name", "D", "--max_cost", "0.01")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "12 of 12 dialogues are still to come" in " ".join(done.stdout.split())
+    assert "with a higher --max_cost continues" in " ".join(done.stdout.split())
+    assert len(actors.requests) == 60
+
+
+def test_judges_and_samples_are_counted_and_refusals_are_left_alone(
+    values: dict[str, Any], actors: Loopback
+) -> None:
+    values["judge"] = [values["judge"] | {"name": name} for name in "JK"]
+    values |= {"judge_samples": 3, "judge_sampling": {"temperature": 0.7}}
+    before = reckoned(values)
+    assert before["judge", "K"].calls == 12 * 3
+    no = {"message": {"role": "assistant", "content": None, "refusal": "I cannot."}}
+    actors.reply = lambda body: (
+        no
+        if body["model"] == "seller" and "kettle 1" in body["messages"][0]["content"]
+        else actor(body)
+    )
+    summary = run(values)
+    assert (summary["terminations"]["refused"], summary["incomplete"]) == (2, 0)
+    assert not any(reckoned(values)[part].calls for part in before)
+    asked = sum(body["model"] == "judge" for body in actors.requests)
+    assert reckoned(values | {"repeats": 2})["judge", "K"].calls * 2 == asked / 10 * 12

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Loopback
-from runs import SCENARIOS, results, run, script, values_of
+from loopback import Fault, Loopback
+from runs import SCENARIOS, actor, results, run, script, values_of
 from scenes import scene
 
 from salesllm.errors import InputError
@@ -40,8 +40,12 @@ def test_stopped_before_its_summary_it_asks_nobody(
 
 def test_a_finished_run_is_left_alone(values: dict[str, Any], tmp_path: Path) -> None:
     run(values)
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in contents(tmp_path)}
     command = script(values, "--concurrency", "1")
+    # Killed while its report was written, a run lacks that and nothing else.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "report" / "index.html").exists()
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in contents(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "already holds a finished run" in done.stderr
@@ -120,6 +124,10 @@ def test_overwrite_starts_anew(values: dict[str, Any], actors: Loopback) -> None
 
 def test_changed_scenarios_do_not_mix_with_old_results(values: dict[str, Any]) -> None:
     run(values)
+    elsewhere = str(Path(values["scenarios"]).with_name("moved.jsonl"))
+    write_scenarios(elsewhere, SCENARIOS)
+    with pytest.raises(InputError, match="finished run"):
+        run(values | {"scenarios": elsewhere})
     write_scenarios(values["scenarios"], [*SCENARIOS[:-1], scene("zh", 7)])
     with pytest.raises(InputError, match="another run: `scenarios_sha256` was"):
         run(values)
@@ -148,7 +156,7 @@ def test_one_journal_has_one_writer(tmp_path: Path) -> None:
 
 
 def contents(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / "out").iterdir())
+    return sorted(path for path in (tmp_path / "out").rglob("*") if path.is_file())
 
 
 def test_a_run_may_grow(values: dict[str, Any], actors: Loopback) -> None:
@@ -166,8 +174,9 @@ def test_a_run_may_grow(values: dict[str, Any], actors: Loopback) -> None:
 def test_nobody_in_a_run_becomes_somebody_else(values: dict[str, Any], actors: Loopback) -> None:
     run(values)
     other = [values["salespeople"][0] | {"model": "buyer"}, values["salespeople"][1]]
-    with pytest.raises(InputError, match=r"salespeople\.A\.speaker\.model` was \"seller\""):
-        run(values | {"salespeople": other})
+    for dry_run in (True, False):
+        with pytest.raises(InputError, match=r"salespeople\.A\.speaker\.model` was \"seller\""):
+            run(values | {"salespeople": other, "dry_run": dry_run})
     asked = len(actors.requests)
     moved = [spec | {"timeout": 9.0, "concurrency": 3} for spec in values["salespeople"]]
     with pytest.raises(InputError, match="finished run"):
@@ -184,17 +193,40 @@ def test_repeats_draw_anew(values: dict[str, Any], actors: Loopback) -> None:
 def test_shards_make_up_the_run(values: dict[str, Any], actors: Loopback, tmp_path: Path) -> None:
     whole = values | {"output_dir": str(tmp_path / "whole")}
     run(whole)
+    half = values | {"salespeople": values["salespeople"][:1], "limit": 2}
+    sizes = []
     for part in (1, 2, 3):
-        assert run(values | {"shard": f"{part}/3"})["cells"] == 4
+        run(half | {"shard": f"{part}/3"})
+        sizes.append(run(values | {"shard": f"{part}/3"})["cells"])
+    assert sum(sizes) == 12
+    assert len(actors.requests) == 12 * 5 * 2  # of the whole run, and of all the shards together
     folders = [str(tmp_path / "out" / f"shard-{part}-of-3") for part in (1, 2, 3)]
     actors.requests.clear()
     merged = run(values | {"merge": folders[:2]})
-    assert (merged["cells"], merged["untried"]) == (12, 4)
+    assert (merged["cells"], merged["untried"]) == (12, sizes[2])
+    assert "The same command without --merge continues." in merged["notes"][0]
     merged = run(values | {"merge": folders})
     assert (merged["untried"], merged["incomplete"]) == (0, 0)
     assert results(tmp_path / "out") == results(tmp_path / "whole")
     assert actors.requests == []
     with pytest.raises(InputError, match="there is no journal"):
-        run(values | {"merge": [str(tmp_path)], "overwrite": True})
+        run(values | {"merge": [folders[0], str(tmp_path)], "overwrite": True})
+    assert (tmp_path / "out" / "summary.json").exists()  # nothing was thrown away for it
     with pytest.raises(InputError, match=r"another run: `recipe\.rounds` was 4 and is 3"):
         run(values | {"merge": folders, "overwrite": True, "rounds": 3})
+
+
+def test_a_rating_stays_with_the_dialogue_it_is_of(
+    values: dict[str, Any], actors: Loopback, tmp_path: Path
+) -> None:
+    """A trial whose judge broke down, and a shard that has held the same dialogues again."""
+    actors.fault_of = lambda body: Fault(status=403) if body["model"] == "judge" else None
+    run(values | {"limit": 1})
+    actors.fault_of = lambda body: None
+    actors.reply = lambda body: "不要 [END]" if body["model"] == "buyer" else actor(body)
+    run(values | {"limit": 1, "shard": "1/1"})
+    shard = str(tmp_path / "out" / "shard-1-of-1")
+    assert run(values | {"limit": 1, "merge": [shard]})["incomplete"] == 4
+    actors.reply = actor
+    assert run(values | {"limit": 1})["incomplete"] == 0
+    assert [row["selling"] for row in results(tmp_path / "out")[1]] == [8] * 4
