@@ -231,9 +231,9 @@ def test_a_key_that_is_echoed_goes_no_further(
 
 def test_an_answer_without_end_is_cut_off() -> None:
     packed = gzip.compress(bytes(200 << 20))
-    with answering(packed, headers="Content-Encoding: gzip\r\n") as url:
-        with pytest.raises(EndpointError, match="the answer is longer than 16 MiB"):
-            ask(EndpointChat("m", url, retries=0))
+    too_long = pytest.raises(EndpointError, match="the answer is longer than 16 MiB")
+    with answering(packed, headers="Content-Encoding: gzip\r\n") as url, too_long:
+        ask(EndpointChat("m", url, retries=0))
 
 
 @pytest.mark.parametrize(
@@ -255,9 +255,9 @@ def test_an_answer_without_end_is_cut_off() -> None:
 def test_whatever_comes_the_failure_can_be_written_down(
     status: int, body: str, headers: str, problem: str
 ) -> None:
-    with answering(body, status, headers) as url:
-        with pytest.raises(EndpointError, match=problem) as failure:
-            ask(EndpointChat("m", url, retries=0))
+    raises = pytest.raises(EndpointError, match=problem)
+    with answering(body, status, headers) as url, raises as failure:
+        ask(EndpointChat("m", url, retries=0))
     str(failure.value).encode()
 
 
