@@ -6,7 +6,7 @@ import re
 
 # What is in brackets or between asterisks; an asterisk of 3*5, of a list or of **bold** opens none.
 _ASIDE = re.compile(
-    r"(?P<left>[ \t]*)(?:"
+    r"(?P<left>(?:(?<![ \t])[ \t]+)?)(?:"
     r"\((?P<a>[^()\n]{1,80})\)|（(?P<b>[^（）\n]{1,60})）|"
     r"\[(?P<c>[^\[\]\n]{1,80})\]|【(?P<d>[^【】\n]{1,60})】|"
     r"(?<![A-Za-z0-9*\\])\*(?P<stars>[^\s*](?:[^*\n]{0,118}[^\s*])?)\*(?![A-Za-z0-9*])"
@@ -68,9 +68,15 @@ _GONE = re.compile(
     r"(?:通话|对话|聊天)(?:已)?结束|电话(?:已)?挂断",
     re.IGNORECASE,
 )
-# Between asterisks, where a sentence may begin, "adjusts his glasses" is no emphasis.
+# Between asterisks, where a sentence may begin, "adjusts his glasses" is no emphasis; "shipping not
+# included" is.
 _DOES = re.compile(
-    r"(?!(?:is|was|has|this|its|always|us|yes|plus|less|does)\b)[a-z]{2,}(?:s|ing) [a-z].*"
+    r"[a-z]{2,}(?:s|ing) (?:[a-z]+ ){0,3}(?:his|her|their|my) (?:[a-z]+ )?(?:glasses|hair|head|"
+    r"hands?|fingers?|arms?|chin|neck|nose|face|forehead|temples?|eyes?|lips?|shoulders?|foot|feet|"
+    r"legs?|phone|wallet|purse|bag|pockets?|notes?|notebook|pen|cup|mug|coffee|tea|chair|seat|desk|"
+    r"keys|jacket|coat|tie|sleeves?|screen|laptop|tablet|calculator|watch|voice|tone|breath)\b.*|"
+    r"[a-z]{2,}(?:s|ing) (?:[a-z]+ ){1,2}the (?:brochure|catalogu?e?|leaflet|pamphlet|flyer)\b.*|"
+    r"(?:gestur|point|gaz|star)(?:e?s|ing) (?:at|to|towards?|around|over|back) [a-z].*"
 )
 _NO_SPACE_BEFORE = set(".,!?;:，。！？；：\n")
 _STARTERS = '\n.!?…。！？"”'
