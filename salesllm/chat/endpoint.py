@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 from weakref import WeakValueDictionary
 
 import aiohttp
 
-from salesllm.chat.base import Reply, Sampling
+from salesllm.chat.base import Reply, Sampling, Usage
 from salesllm.chat.limits import Address, Call, Limits, Pool
-from salesllm.chat.wire import Quirks, parse_reply, request_body, retry_after, server_message
+from salesllm.chat.wire import (
+    NO_COMPLETION,
+    Quirks,
+    parse_reply,
+    request_body,
+    retry_after,
+    server_message,
+)
 from salesllm.dialogue import Message
 from salesllm.errors import InputError
 from salesllm.scenario import Scenario
@@ -26,6 +35,11 @@ _OUT_OF_MONEY = b"insufficient_quota"
 """OpenAI says so with a 429, though no waiting helps."""
 
 _CONNECT_SECONDS = 30.0
+_LONGEST_ANSWER = 16 * 2**20
+"""Bytes: several times what 2,048 tokens take with 20 log-probabilities each."""
+
+_SHORTEST_SECRET = 8
+"""Characters: `EMPTY` and its like, which go to a server without keys, are words like any other."""
 
 
 class EndpointError(Exception):
@@ -106,13 +120,15 @@ class _Server:
             async with self._session.post(
                 url, data=body, allow_redirects=False, timeout=patience
             ) as response:
-                answer = await response.read()
+                answer = self._without_key(await _read(response))
                 status, headers = response.status, response.headers
         except aiohttp.ConnectionTimeoutError:
             problem = f"no connection within {patience.sock_connect:g} s"
             raise _Failure(problem, "broken") from None
         except TimeoutError:
             raise _Failure(f"no answer within {timeout:g} s", "broken") from None
+        except aiohttp.ClientResponseError as error:  # whose text quotes what came, cut anywhere
+            raise _Failure(f"the answer is no HTTP ({type(error).__name__})", "broken") from None
         except aiohttp.ClientError as error:
             problem = f"the connection failed ({type(error).__name__}: {error})"
             raise _Failure(problem, "broken") from None
@@ -125,9 +141,26 @@ class _Server:
             raise _Failure(problem, "broken" if passing else "refused")
         try:
             return parse_reply(answer)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        except NO_COMPLETION:
             start = answer[:200].decode(errors="replace")
             raise _Failure(f"the answer is no chat completion: {start!r}", "broken") from None
+
+    def _without_key(self, answer: bytes) -> bytes:
+        """A server may echo the key it was sent, in an error or in what it says."""
+        if self.key is None or len(self.key) < _SHORTEST_SECRET:
+            return answer
+        return answer.replace(self.key.encode(), b"***")
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """A whole answer, unpacked; raises `_Failure` for one without end."""
+    answer = bytearray()
+    async for chunk in response.content.iter_any():
+        answer += chunk
+        if len(answer) > _LONGEST_ANSWER:
+            problem = f"the answer is longer than {_LONGEST_ANSWER >> 20} MiB"
+            raise _Failure(problem, "broken")
+    return bytes(answer)
 
 
 class EndpointChat:
@@ -136,7 +169,8 @@ class EndpointChat:
     Rate limits (429, with `Retry-After` honoured by all callers), server errors, time-outs, cut
     connections and unreadable answers are tried again, at another address first if there is one,
     else with exponential back-off; any other refusal is final. A completion changes nothing at the
-    server, so that asking again is safe: at worst an answer that got lost is paid for.
+    server, so that asking again is safe: at worst an answer that got lost is paid for. Where an
+    endpoint does not tell how many tokens a call took, they are estimated from its bytes.
 
     Args:
         model: Its name at the endpoint.
@@ -222,14 +256,16 @@ class EndpointChat:
             else:
                 address.failed(call, self.backoff)
             raise
+        if reply.usage == Usage():  # untold, and yet to be paid for
+            said = math.ceil(len(reply.text.encode()) / _BYTES_PER_TOKEN)
+            reply = replace(reply, usage=Usage(math.ceil(call.tokens), said))
         address.succeeded(call, reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply
 
     def _error(self, call: Call, problem: _Failure, attempts: int) -> EndpointError:
         tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
         message = f"{self.name} at {call.address.url}: {problem}, after {tries}"
-        # A server may echo the key it was sent.
-        key = self._server.key
+        key = self._server.key  # what a library says of a connection may quote what came, too
         return EndpointError(message.replace(key, "***") if key else message)
 
 
@@ -240,4 +276,7 @@ def _key(variable: str | None) -> str | None:
     if not key:
         problem = f"the environment variable {variable} is not set"
         raise InputError(problem, field="api_key_env", fix="Set it to the endpoint's key")
+    if not (key.isascii() and key.isprintable()):
+        problem = f"the environment variable {variable} holds characters that no key has"
+        raise InputError(problem, field="api_key_env", fix="Copy the endpoint's key again")
     return key

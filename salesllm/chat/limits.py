@@ -113,10 +113,10 @@ class Address:
         return Call(self, now, tokens)
 
     def succeeded(self, call: Call, tokens: int) -> None:
-        """The answer came; `tokens` are what it took, 0 where the endpoint does not say."""
+        """The answer came; `tokens` are what it took."""
         self._allowance = min(self._most, self._allowance + 1 / self._allowance)
         self._cuts = self._failures = 0
-        if self._tokens is not None and tokens:
+        if self._tokens is not None:
             self._tokens.spend(tokens - call.tokens, time.monotonic())
 
     def throttled(self, call: Call, wait: float, backoff: float) -> None:
@@ -129,7 +129,7 @@ class Address:
         if call.began > self._cut_at:
             self._allowance = max(1.0, min(self._allowance, self.in_flight) / 2)
             self._cut_at, self._cuts = now, self._cuts + 1
-        pause = wait or min(backoff * 2 ** (self._cuts - 1), _LONGEST_REST)
+        pause = wait or _rest(backoff, self._cuts)
         self._paused_until = max(self._paused_until, now + pause * random.uniform(1.0, 1.1))
 
     def failed(self, call: Call, backoff: float) -> None:
@@ -140,8 +140,12 @@ class Address:
         now = time.monotonic()
         if call.began > self._failed_at:
             self._failed_at, self._failures = now, self._failures + 1
-        rest = min(backoff * 2 ** (self._failures - 1), _LONGEST_REST)
-        self._resting_until = now + rest
+        self._resting_until = now + _rest(backoff, self._failures)
+
+
+def _rest(backoff: float, times: int) -> float:
+    """Seconds after so many troubles in a row, of which an outage has thousands."""
+    return min(backoff * 2.0 ** min(times - 1, 60), _LONGEST_REST)
 
 
 @dataclass(frozen=True, slots=True)

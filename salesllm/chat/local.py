@@ -170,21 +170,25 @@ class LocalChat:
         """Serves whoever waits, a batch at a time, until nobody does."""
         await asyncio.sleep(_GATHER_SECONDS)
         while self._queue:
-            batch = self._take()
-            settings = replace(batch[0].sampling, seed=None)
-            conversations = [waiting.messages for waiting in batch]
-            seeds = [waiting.sampling.seed for waiting in batch]
-            try:
-                replies = await asyncio.to_thread(self._generate, conversations, settings, seeds)
-            except Exception as error:
-                for waiting in batch:
-                    if not waiting.reply.done():
-                        waiting.reply.set_exception(error)
-            else:
-                for waiting, reply in zip(batch, replies, strict=True):
-                    if not waiting.reply.done():
-                        waiting.reply.set_result(reply)
+            await self._answer(self._take())
             await asyncio.sleep(_GATHER_SECONDS)
+
+    async def _answer(self, batch: Sequence[_Waiting]) -> None:
+        settings = replace(batch[0].sampling, seed=None)
+        conversations = [waiting.messages for waiting in batch]
+        seeds = [waiting.sampling.seed for waiting in batch]
+        try:
+            replies = await asyncio.to_thread(self._generate, conversations, settings, seeds)
+        except Exception as error:
+            if len(batch) > 1:  # one that is too long, or all of them for the memory
+                for waiting in batch:
+                    await self._answer([waiting])
+            elif not batch[0].reply.done():
+                batch[0].reply.set_exception(error)
+        else:
+            for waiting, reply in zip(batch, replies, strict=True):
+                if not waiting.reply.done():
+                    waiting.reply.set_result(reply)
 
     def _take(self) -> list[_Waiting]:
         """The longest-waiting caller, and those behind it that want the same but for the seed."""

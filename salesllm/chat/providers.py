@@ -135,8 +135,13 @@ class ChatSpec(Recipe):
 
 
 def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna")
+        fit = parts.scheme in ("http", "https") and host and parts.port != 0 and not parts.fragment
+    except ValueError:  # of a port or a host that cannot be one
+        fit = False
+    if not fit or any(map(str.isspace, url)):
         fix = "Write http://host:port/v1, or https"
         raise FieldError(f"{url!r} is not an http(s) address", fix=fix)
     if parts.username or parts.password or parts.query:

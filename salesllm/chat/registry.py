@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from salesllm.chat.providers import ChatSpec
-from salesllm.errors import FieldError
+from salesllm.errors import FieldError, InputError
 from salesllm.recipe import is_none, read_yaml, validate_recipe
 
 FIELD = "models"
@@ -26,6 +26,9 @@ def read_registry(path: str | Path) -> dict[str, dict[str, Any]]:
     entries, lines = read_yaml(path)
     registry = {}
     for name, entry in entries.items():
+        if not isinstance(name, str):
+            fix = f"Write it in quotes: '{name}'"
+            raise InputError(f"the name {name!r} is no text", path=path, fix=fix)
         own = {key.removeprefix(f"{name}."): n for key, n in lines.items() if key != name}
         if isinstance(entry, dict):
             entry = {"provider": "endpoint", "name": name, **entry}
@@ -52,6 +55,8 @@ def resolve(
     path = values.get(FIELD)
     if path is None or is_none(path):
         registry = {}
+    elif not isinstance(path, str | Path):
+        raise FieldError("is not a path", field=FIELD, fix="Write recipes/models.yaml")
     elif Path(path).is_file():
         registry = read_registry(path)
     else:
@@ -75,12 +80,12 @@ def _model(
         value = value if value in words or is_none(value) else {"use": value}
     if not isinstance(value, dict) or "use" not in value:
         return value
-    name = value["use"]
+    name = str(value["use"])
     if not registry:
         fix = f"Add `{FIELD}: recipes/models.yaml`, or write the model out"
         raise FieldError(f"{name!r} is a model of no registry", field=field, fix=fix)
     if name not in registry:
-        close = difflib.get_close_matches(str(name), [*registry, *words], n=1, cutoff=0.4)
+        close = difflib.get_close_matches(name, [*registry, *words], n=1, cutoff=0.4)
         fix = f"Did you mean `{close[0]}`" if close else f"Choose from {', '.join(registry)}"
         raise FieldError(f"there is no model {name!r}", field=field, fix=fix)
     return registry[name] | {key: given for key, given in value.items() if key != "use"}

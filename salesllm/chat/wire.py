@@ -15,6 +15,16 @@ from salesllm.dialogue import Message
 
 Omittable = Literal["temperature", "top_p", "max_tokens", "seed", "response_format", "logprobs"]
 
+NO_COMPLETION = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""What `parse_reply` raises of an answer that is none."""
+
 WAITING = "..."
 """What a conversation begins with for who cannot begin it: someone waits, in any language."""
 
@@ -89,41 +99,52 @@ def parse_reply(body: bytes) -> Reply:
     it counts in the completion tokens, as it is paid for.
 
     Raises:
-        ValueError, TypeError, KeyError, IndexError, AttributeError: It is no chat completion.
+        NO_COMPLETION: It is no chat completion.
     """
     value = json.loads(body)
     choice = value["choices"][0]
     message = choice["message"]
-    text, refusal = message.get("content") or "", message.get("refusal") or None
-    if not isinstance(text, str) or not isinstance(refusal, str | None):
-        raise TypeError("content or refusal is no text")
-    text.encode()  # raises ValueError on half of a surrogate pair, which no file can hold
     usage = value.get("usage") or {}
     told = (choice.get("logprobs") or {}).get("content") or ()
     return Reply(
-        text,
-        Usage(int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)),
-        choice.get("finish_reason") or "stop",
-        refusal,
+        _text(message.get("content")) or "",
+        Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))),
+        _text(choice.get("finish_reason")) or "stop",
+        _text(message.get("refusal")) or None,
         tuple(_token(token) for token in told),
     )
 
 
+def _text(value: Any) -> str | None:
+    if not isinstance(value, str | None):
+        raise TypeError("no text")
+    if value:
+        value.encode()  # raises ValueError on half of a surrogate pair, which no file can hold
+    return value
+
+
+def _count(value: Any) -> int:
+    return max(0, int(value or 0))
+
+
 def _token(told: Mapping[str, Any]) -> Token:
-    top = tuple((t["token"], float(t["logprob"])) for t in told.get("top_logprobs") or ())
-    return Token(told["token"], float(told["logprob"]), top)
+    top = tuple((str(t["token"]), float(t["logprob"])) for t in told.get("top_logprobs") or ())
+    return Token(str(told["token"]), float(told["logprob"]), top)
 
 
 def server_message(body: bytes) -> str:
-    """What the server says went wrong, on one line."""
+    """What the server says went wrong, on one line that a file and a terminal can hold."""
     text = body.decode(errors="replace")
     try:
         value = json.loads(text)
         error = (value[0] if isinstance(value, list) else value)["error"]  # Google lists its errors
         text = error["message"] if isinstance(error, dict) else str(error)
-    except (ValueError, TypeError, LookupError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         pass
-    return " ".join(str(text).split())[:500] or "no message"
+    line = " ".join(str(text).split())[:500]
+    return (
+        "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line) or "no message"
+    )
 
 
 def retry_after(value: str | None) -> float:
@@ -136,7 +157,7 @@ def retry_after(value: str | None) -> float:
         pass
     try:
         until = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     until = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (until - datetime.now(UTC)).total_seconds())

@@ -25,7 +25,9 @@ from salesllm.simulate.phrases_en import ENGLISH
 from salesllm.simulate.phrases_zh import CHINESE
 
 _PHRASES: dict[Language, Phrases] = {"en": ENGLISH, "zh": CHINESE}
-_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|(?<!\w)\'[^\'\n]{2,}\'(?!\w)')
+_QUOTED = re.compile(
+    r'"[^"\n]*"|“[^“”\n]*”|「[^「」\n]*」|『[^『』\n]*』|(?<!\w)\'[^\'\n]{2,}\'(?!\w)'
+)
 _MARKS = frozenset("\"“「『'")
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff"
 _BREAKS: dict[Language, re.Pattern[str]] = {
@@ -34,7 +36,7 @@ _BREAKS: dict[Language, re.Pattern[str]] = {
 }
 _EDGES = " -*_()（）[]【】\"'"
 _LEAVE_CHARS = 120  # of a message's end, in which a goodbye is looked for
-_LAST_QUESTION = re.compile(r"[^.!?。\n]*\?(?=[^?]*\Z)")
+_SENTENCE_END = re.compile(r"[.!?。\n]")
 
 
 def closed_by(turns: Sequence[Turn], language: Language) -> Speaker | None:
@@ -86,14 +88,14 @@ def winds_down(text: str, language: Language) -> bool:
 
 
 def takes_leave(text: str, language: Language) -> bool:
-    """Whether a salesperson says goodbye, with nothing asked."""
+    """Whether a salesperson says goodbye, with nothing asked and no figure after it."""
     if "?" in text or "？" in text:
         return False
-    ending = text[-_LEAVE_CHARS:]
-    phrases = _PHRASES[language]
-    if not phrases.leave.search(ending):
-        return False
-    return any(map(phrases.leave.search, _clauses(_plain(ending), language)[-2:]))
+    leave = _PHRASES[language].leave
+    *_, but_one, last = "", "", *_clauses(_plain(text[-_LEAVE_CHARS:]), language)
+    if leave.fullmatch(last):
+        return True
+    return leave.fullmatch(but_one) is not None and not any(map(str.isdigit, last))
 
 
 def _refuses_and_thanks(clauses: Sequence[str], phrases: Phrases) -> bool:
@@ -103,8 +105,8 @@ def _refuses_and_thanks(clauses: Sequence[str], phrases: Phrases) -> bool:
 
 
 def _offers_more(text: str, phrases: Phrases) -> bool:
-    question = _LAST_QUESTION.search(_plain(text))
-    return question is not None and phrases.more.search(question[0]) is not None
+    asked, mark, _ = _plain(text).rpartition("?")
+    return bool(mark) and phrases.more.search(_SENTENCE_END.split(asked)[-1]) is not None
 
 
 def _plain(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 
 # What is in brackets or between asterisks; an asterisk of 3*5, of a list or of **bold** opens none.
 _ASIDE = re.compile(
-    r"(?P<left>[ \t]*)(?:"
+    r"(?P<left>(?:(?<![ \t])[ \t]+)?)(?:"
     r"\((?P<a>[^()\n]{1,80})\)|（(?P<b>[^（）\n]{1,60})）|"
     r"\[(?P<c>[^\[\]\n]{1,80})\]|【(?P<d>[^【】\n]{1,60})】|"
     r"(?<![A-Za-z0-9*\\])\*(?P<stars>[^\s*](?:[^*\n]{0,118}[^\s*])?)\*(?![A-Za-z0-9*])"
@@ -48,11 +48,11 @@ _DIRECTION_ZH = re.compile(
     r"(?:微笑|笑)(?:着)?[，,].{1,12}|"
     r"点(?:了?点|着|了)?(?:头|了下头)(?:.{0,6})|摇(?:了?摇|着|了)?头(?:.{0,6})|"
     r"(?:长)?叹(?:了)?一?口?气|长叹一声|松了?一?口气|"
-    r"沉默(?!成本|期)(?:.{0,8})|停顿(?:.{0,6})|顿了顿|"
+    r"沉默(?!成本|期|模式)(?:.{0,8})|停顿(?:.{0,6})|顿了顿|"
     r"(?:思考|沉思|思索)(?:片刻|中|着?|了?一(?:下|会儿?)|几秒)?|想了(?:想|一下|一会儿?)|"
     r"犹豫(?!期)(?:.{0,6})|迟疑(?:.{0,6})|皱(?:着|了|起)?(?:皱)?眉头?(?:.{0,4})|挑(?:了挑)?眉|"
-    r"耸(?:了?耸)?肩|挥(?:了?挥)?手(?:告别)?|咳嗽?(?:了?一?[声下]|两声)?|清(?:了?清)?嗓子|"
-    r"(?:语气|语调|神情|眼神)(?!词|助).{1,12}|表情(?!包).{1,12}|"
+    r"耸(?:了?耸)?肩|挥(?:了?挥)?手(?:告别)?|咳(?:咳|嗽?了?(?:一?[声下]|[两几]声))|清(?:了?清)?嗓子|"
+    r"(?:语气|语调|神情|眼神)(?!词|助).{1,12}|表情(?!包|识别).{1,12}|"
     r"声音(?:压|放|变|提高|低了|里带|带着|有些|有点).{0,8}|"
     r"(?:小|低|轻)声(?:说|嘀咕|嘟囔|自语|问|道|地说)?|自言自语|翻(?:了个)?白眼|"
     r"(?:心想|心里想|内心独白|内心OS|旁白)(?:.{0,40})|"
@@ -68,9 +68,15 @@ _GONE = re.compile(
     r"(?:通话|对话|聊天)(?:已)?结束|电话(?:已)?挂断",
     re.IGNORECASE,
 )
-# Between asterisks, where a sentence may begin, "adjusts his glasses" is no emphasis.
+# Between asterisks, where a sentence may begin, "adjusts his glasses" is no emphasis; "shipping not
+# included" is.
 _DOES = re.compile(
-    r"(?!(?:is|was|has|this|its|always|us|yes|plus|less|does)\b)[a-z]{2,}(?:s|ing) [a-z].*"
+    r"[a-z]{2,}(?:s|ing) (?:[a-z]+ ){0,3}(?:his|her|their|my) (?:[a-z]+ )?(?:glasses|hair|head|"
+    r"hands?|fingers?|arms?|chin|neck|nose|face|forehead|temples?|eyes?|lips?|shoulders?|foot|feet|"
+    r"legs?|phone|wallet|purse|bag|pockets?|notes?|notebook|pen|cup|mug|coffee|tea|chair|seat|desk|"
+    r"keys|jacket|coat|tie|sleeves?|screen|laptop|tablet|calculator|watch|voice|tone|breath)\b.*|"
+    r"[a-z]{2,}(?:s|ing) (?:[a-z]+ ){1,2}the (?:brochure|catalogu?e?|leaflet|pamphlet|flyer)\b.*|"
+    r"(?:gestur|point|gaz|star)(?:e?s|ing) (?:at|to|towards?|around|over|back) [a-z].*"
 )
 _NO_SPACE_BEFORE = set(".,!?;:，。！？；：\n")
 _STARTERS = '\n.!?…。！？"”'

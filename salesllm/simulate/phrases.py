@@ -44,7 +44,7 @@ class Phrases:
         settles: Found in a clause that decides or names something beside a refusal.
         reports: Found at the end of a clause before somebody else's words.
         more: Found in a question that offers something besides the product.
-        leave: Found at the end of a salesperson's message that says goodbye.
+        leave: A whole clause of a salesperson that says goodbye.
     """
 
     thanks: re.Pattern[str]

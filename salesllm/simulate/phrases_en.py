@@ -144,9 +144,12 @@ ENGLISH = Phrases(
         rf"{_BESIDES})\b",
     ),
     leave=any_of(
-        r"\b(?:(?:good[ -]?)?bye(?!-| to\b)|take care(?! of\b(?! yourself))|all the best|"
-        r"farewell|see you (?:then|soon|later|there|tomorrow|around)|good night|"
+        r"(?:.*\b(?:and|so|then|thanks|thank you|hope you|i|we|(?:i|we)'ll|okay|ok|well|great|now|"
+        r"again|wish(?:ing)? you) )?"
+        r"(?:(?:good[ -]?)?bye(?:[ -]?bye)?|take care(?: of yourself)?|all the (?:very )?best|"
+        r"farewell|see you (?:then|soon|later|there|tomorrow|around|on \w+)|good night|"
         r"(?:have|enjoy|wish(?:ing)? you) (?:an? |the rest of |your )*(?:\w+ ){0,2}"
-        r"(?:day|evening|afternoon|weekend|week|night|one))\b",
+        r"(?:rest of your )?(?:day|evening|afternoon|weekend|week|night|one))"
+        r"(?: (?:ahead|too|then|now|for now|again|to you|sir|ma'am))*(?: (?:at|on|and) .+)?",
     ),
 )

@@ -20,7 +20,7 @@ _CHANNELS = re.compile(
 _FINAL = re.compile(r"<\|channel\|>\s*final.*?<\|message\|>|assistantfinal", re.S)
 _HEADED = re.compile(
     r"\A[\s*#]*(?:thinking|thoughts?|thought process|reasoning|analysis|思考|思考过程|推理|分析)"
-    r"\**\s*[:：].*?^[\s*#]*(?:(?:final )?(?:answer|response|reply)|回答|回复|答复)\**\s*[:：]\**",
+    r"\**\s*[:：].*?^[ \t*#]*(?:(?:final )?(?:answer|response|reply)|回答|回复|答复)\**\s*[:：]\**",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 _WRAPPER = re.compile(

@@ -16,7 +16,8 @@ _SALESPERSON = (
 _EITHER = "user|human|assistant|ai|chatbot|用户|助手|助理"
 _TAG = re.compile(
     # Where a line or a sentence begins: **Customer (Ann):** [USER] 【客户】 <|im_start|>user
-    r"(?:\A|(?<=\n)|(?<=[.!?…\"”)] )|(?<=[。！？…”）]))[ \t>]*"
+    r"(?:\A|(?<=\n)|(?<=[.!?…\"”)] )|(?<=[。！？…”）]))"
+    r"(?<!\A\d[.)] )(?<!\n\d[.)] )(?<!\n\d\d[.)] )[ \t>]*"  # an item of a list is no reply
     r"(?:\*\*|__)?(?P<open>[\[【]|#+ ?|<(?:\|(?:(?:im_start|start_header_id)\|>)?)?)?"
     rf"(?:(?P<salesperson>{_SALESPERSON})|(?P<customer>{_CUSTOMER})|(?:{_EITHER}))"
     r"(?: ?[(（][^()（）\n]{1,20}[)）])?"

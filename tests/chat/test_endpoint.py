@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
+import json
 import logging
 import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections import deque
+from collections.abc import Iterator
 
 import pytest
 from loopback import Fault, Loopback
@@ -197,6 +202,95 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
     monkeypatch.delenv("SALES_KEY")
     with pytest.raises(InputError, match="SALES_KEY is not set"):
         impatient(loopback, api_key_env="SALES_KEY")
+
+
+def test_a_key_that_is_echoed_goes_no_further(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SALES_KEY", CANARY)
+    chat = impatient(loopback, api_key_env="SALES_KEY", retries=0)
+    loopback.reply = lambda body: f"You sent {CANARY}"
+    assert ask(chat).text == "You sent ***"
+    for body, status in (("x" * 190, 200), ("x" * 490, 400)):  # where what is shown is cut
+        with answering(body + CANARY, status) as url, pytest.raises(EndpointError) as refusal:
+            ask(EndpointChat("m", url, "SALES_KEY", retries=0))
+        assert CANARY[:6] not in str(refusal.value)
+    header = f"HTTP/1.1 200 OK\r\nX: {CANARY * 900}\r\n\r\n".encode()  # aiohttp quotes its start
+    with talking(header) as url, pytest.raises(EndpointError, match="no HTTP") as refusal:
+        ask(EndpointChat("m", url, "SALES_KEY", retries=0))
+    assert CANARY[:6] not in str(refusal.value)
+
+    monkeypatch.setenv("SALES_KEY", "EMPTY")  # what a server without keys is given is a mere word
+    loopback.reply = lambda body: "EMPTY"
+    assert ask(impatient(loopback, api_key_env="SALES_KEY")).text == "EMPTY"
+    monkeypatch.setenv("SALES_KEY", f"{CANARY}\nsecond line")
+    with pytest.raises(InputError, match="holds characters that no key has") as problem:
+        impatient(loopback, api_key_env="SALES_KEY")
+    assert CANARY not in str(problem.value)
+
+
+def test_an_answer_without_end_is_cut_off() -> None:
+    packed = gzip.compress(bytes(200 << 20))
+    too_long = pytest.raises(EndpointError, match="the answer is longer than 16 MiB")
+    with answering(packed, headers="Content-Encoding: gzip\r\n") as url, too_long:
+        ask(EndpointChat("m", url, retries=0))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "problem"),
+    [
+        (400, '{"error": {"message": "half of \\ud83d"}}', "", "status 400: half of \ufffd"),
+        (200, "[" * 100_000, "", "the answer is no chat completion"),
+        (500, "[" * 100_000, "", "status 500"),
+        (
+            200,
+            '{"choices": [{"message": {}}], "usage": {"prompt_tokens": Infinity}}',
+            "",
+            "no chat",
+        ),
+        (503, "{}", "Retry-After: 20 Nov 1995 19:12:08 +9999999999999999\r\n", "status 503"),
+    ],
+    ids=["surrogate", "deep", "deep-error", "infinite", "date"],
+)
+def test_whatever_comes_the_failure_can_be_written_down(
+    status: int, body: str, headers: str, problem: str
+) -> None:
+    raises = pytest.raises(EndpointError, match=problem)
+    with answering(body, status, headers) as url, raises as failure:
+        ask(EndpointChat("m", url, retries=0))
+    str(failure.value).encode()
+
+
+def test_tokens_that_nobody_counts_are_estimated() -> None:
+    body = json.dumps({"choices": [{"message": {"content": "三十九元。"}}]})
+    with answering(body) as url:
+        usage = ask(EndpointChat("m", url)).usage
+    assert (usage.prompt_tokens > 40, usage.completion_tokens) == (True, 4)
+
+
+@contextlib.contextmanager
+def talking(answer: bytes) -> Iterator[str]:
+    """A server that says this, byte for byte, to one request."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):  # who has heard enough hangs up
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        thread.join(10)
+
+
+def answering(
+    body: str | bytes, status: int = 200, headers: str = ""
+) -> contextlib.AbstractContextManager[str]:
+    body = body.encode() if isinstance(body, str) else body
+    head = f"HTTP/1.1 {status} .\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
+    return talking(head.encode() + body)
 
 
 def test_it_needs_no_torch_and_leaves_no_session_open(loopback: Loopback) -> None:

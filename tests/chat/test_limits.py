@@ -86,7 +86,7 @@ def test_additive_increase_and_multiplicative_decrease() -> None:
     assert room(address) == 1
     grown = []
     for _ in range(700):
-        address.succeeded(address.begin(time.monotonic(), 1), 0)
+        address.succeeded(address.begin(time.monotonic(), 1), 1)
         address.in_flight -= 1
         grown.append(room(address))
     assert grown == sorted(grown)
@@ -110,6 +110,17 @@ def test_a_pause_is_as_long_as_asked_for_and_doubles_where_nobody_asks() -> None
     assert 39 < pause(wait=1) <= 44  # a longer one is on
 
 
+@pytest.mark.parametrize("trouble", ["throttled", "failed"])
+def test_an_outage_may_last(trouble: str) -> None:
+    address = Address("u", Limits(4))
+    for _ in range(1200):  # calls, which are a minute of a busy run
+        call = address.begin(time.monotonic(), 1)
+        more = (NOBODY_KNOWS,) if trouble == "throttled" else ()
+        getattr(address, trouble)(call, *more, backoff=1.0)
+        address.in_flight = 0
+    assert address.opens(now := time.monotonic()) <= now + 66
+
+
 def test_the_least_loaded_address_is_taken_and_one_that_failed_is_tried_by_one() -> None:
     async def play() -> None:
         pool = Pool(["a", "b"], Limits(4))
@@ -130,7 +141,7 @@ def test_the_least_loaded_address_is_taken_and_one_that_failed_is_tried_by_one()
         assert (await pool.enter(1)).address is a  # is it back?
         assert (await pool.enter(1)).address is b  # nobody knows yet
         assert (await pool.enter(1)).address is a  # b is full, and a may be well
-        a.succeeded(calls[0], 0)
+        a.succeeded(calls[0], 1)
         assert not a.load(time.monotonic())[0]
 
     asyncio.run(play())

@@ -126,6 +126,14 @@ judge: GPT-4o
             "{path}:2: field `judge`: 'GPT-4o' is a model of no registry. Add `models: ",
         ),
         (
+            "judge: {use: [GPT-4o]}", [],
+            "{path}:2: field `judge`: there is no model \"['GPT-4o']\". Did you mean `GPT-4o`.",
+        ),
+        (
+            "judge: GPT-4o", ["--models", "7"],
+            "the command line: field `models`: is not a path.",
+        ),
+        (
             "judge: GPT-4o", ["--models", "gone.yaml"],
             "the command line: field `models`: there is no file gone.yaml.",
         ),
@@ -146,6 +154,9 @@ def test_a_name_that_is_not_known(tmp_path: Path, text: str, options: list[str],
         ("{model: m, base_url: http://h, extra_body: {n: 2}}", "`extra_body.n`: is not to be set"),
         ("{model: m, base_url: [http://h, http://h]}", "`base_url`: names an address twice"),
         ("{model: m, base_url: []}", ":3: field `base_url`: has no address"),
+        ("{model: m, base_url: http://h:99999/v1}", "'http://h:99999/v1' is not an http(s)"),
+        ("{model: m, base_url: http://a..b/v1}", "'http://a..b/v1' is not an http(s)"),
+        ("{model: m, base_url: 'http://h/v1 '}", "'http://h/v1 ' is not an http(s)"),
         ("{model: m, base_url: http://h, omit: [top_k]}", ":3: field `omit.0`: unknown value"),
         ("gpt-4o", ':3: "gpt-4o" is not a mapping'),
     ],
@@ -158,6 +169,13 @@ def test_an_entry_that_cannot_be_used(tmp_path: Path, entry: str, said: str) -> 
         read_registry(path)
     assert str(path) in str(error.value)
     assert said in str(error.value)
+
+
+def test_a_name_that_yaml_takes_for_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text("4.6: {model: m, base_url: http://h}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"the name 4.6 is no text. Write it in quotes: '4.6'"):
+        read_registry(path)
 
 
 def test_where_and_how_patiently_a_model_is_asked_changes_no_answer() -> None:

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from salesllm.chat.base import Reply, Sampling, Token, Usage
-from salesllm.chat.wire import Quirks, parse_reply, request_body, retry_after, server_message
+from salesllm.chat.wire import (
+    NO_COMPLETION,
+    Quirks,
+    parse_reply,
+    request_body,
+    retry_after,
+    server_message,
+)
 from salesllm.dialogue import Message
 
 SAID = [
@@ -116,9 +123,8 @@ def test_refusals_reasoning_and_what_is_missing() -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 40, "total_tokens": 49}
     reply = parse_reply(answer({"message": thought, "finish_reason": "length"}, usage=usage))
     assert reply == Reply("Hi", Usage(9, 40), "length")
-    assert parse_reply(
-        answer({"message": {"content": ""}}, usage={"prompt_tokens": None})
-    ) == Reply("")
+    for untold in ({"prompt_tokens": None}, {"completion_tokens": -5}, None):
+        assert parse_reply(answer({"message": {"content": ""}}, usage=untold)) == Reply("")
 
 
 @pytest.mark.parametrize(
@@ -130,10 +136,17 @@ def test_refusals_reasoning_and_what_is_missing() -> None:
         answer({"message": {"content": "", "refusal": True}}),
         answer({"message": {"content": "8"}, "logprobs": {"content": [{"token": "8"}]}}),
         answer({"message": {"content": "8"}}, usage={"prompt_tokens": "many"}),
+        answer({"message": {"content": "8"}}, usage={"prompt_tokens": float("inf")}),
+        answer({"message": {"content": 8}}), answer({"message": {"content": False}}),
+        answer({"message": {"content": "", "refusal": "half of \ud83d"}}),
+        answer({"message": {"content": "8"}, "finish_reason": {"type": "stop"}}),
+        answer({"message": {"content": "8"}, "finish_reason": "\ud83d"}),
+        b"[" * 100_000, b'{"choices":' * 100_000,
     ],
+    ids=lambda body: repr(body[:60]),
 )  # fmt: skip
 def test_what_is_no_answer(body: bytes) -> None:
-    with pytest.raises((ValueError, TypeError, KeyError, IndexError, AttributeError)):
+    with pytest.raises(NO_COMPLETION):
         parse_reply(body)
 
 
@@ -147,7 +160,11 @@ def test_what_is_no_answer(body: bytes) -> None:
         (b"[]", "[]"),
         (b" ", "no message"),
         (b"x" * 600, "x" * 500),
+        (b'{"error": {"message": "half of \\ud83d"}}', "half of \N{REPLACEMENT CHARACTER}"),
+        (b"\x1b[31mred", "\N{REPLACEMENT CHARACTER}[31mred"),
+        (b"[" * 100_000, "[" * 500),
     ],
+    ids=lambda value: repr(value[:60]),
 )
 def test_what_the_server_says(body: bytes, message: str) -> None:
     assert server_message(body) == message
@@ -157,4 +174,9 @@ def test_retry_after_forms() -> None:
     later = datetime.now(UTC) + timedelta(seconds=90)
     assert retry_after(format_datetime(later, usegmt=True)) == pytest.approx(90, abs=2)
     assert retry_after(format_datetime(later - timedelta(days=1), usegmt=True)) == 0
+    for strange in (
+        "20 Nov 1995 19:12:08 +9999999999999999",
+        "99999999999999999999 Nov 1995 1:1:1",
+    ):
+        assert retry_after(strange) == 0
     assert [retry_after(v) for v in ("7", "1.5", "-3", "soon", "", None)] == [7, 1.5, 0, 0, 0, 0]
