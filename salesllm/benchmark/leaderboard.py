@@ -26,11 +26,9 @@ BIN = 2
 """Turns in a bin of score against turns."""
 
 COVERED = 0.9
-"""Share of its dialogues that must have a score for a salesperson to be ranked: the others are not
-missing by chance. Who fails wherever it is hard would be best."""
-
-_SCALE = (0.0, 10.0)
+"""Share of dialogues that must have a score, or failing where it is hard would lead the ranking."""
 Mask = npt.NDArray[np.bool_]
+_SCALE = (0.0, 10.0)
 
 
 def leaderboard(rows: Iterable[Row], *, alpha: float, seed: int) -> dict[str, Any]:
@@ -168,8 +166,7 @@ def _table(columns: Columns, mask: Mask, final: Array, seed: int) -> dict[str, A
 
 def _covered(columns: Columns, mask: Mask, counts: Array) -> Mask:
     """Who has enough scores to be ranked, shape (salespeople,)."""
-    rows = np.array([n for _, n in _salespeople(columns, mask)])
-    return counts.sum(axis=0) >= COVERED * rows
+    return counts.sum(axis=0) >= COVERED * np.array([n for _, n in _salespeople(columns, mask)])
 
 
 def _comparisons(columns: Columns, mask: Mask, final: Array) -> list[dict[str, Any]]:
@@ -219,8 +216,7 @@ def _by_alpha(columns: Columns, mask: Mask) -> dict[str, Any]:
         sums, counts = _per_salesperson(columns, mask, _final(columns, alpha))
         with np.errstate(invalid="ignore"):
             means.append(sums.sum(axis=0) / counts.sum(axis=0))
-    ranked = _covered(columns, mask, counts)
-    ranks = [places(np.where(ranked, row, np.nan)) for row in means]
+    ranks = [places(np.where(_covered(columns, mask, counts), row, np.nan)) for row in means]
     return {
         name: {
             "mean": [None if np.isnan(row[i]) else float(row[i]) for row in means],
