@@ -25,8 +25,10 @@ ALPHAS = tuple(round(0.1 * step, 1) for step in range(11))
 BIN = 2
 """Turns in a bin of score against turns."""
 
-_SCALE = (0.0, 10.0)
+COVERED = 0.9
+"""Share of dialogues that must have a score, or failing where it is hard would lead the ranking."""
 Mask = npt.NDArray[np.bool_]
+_SCALE = (0.0, 10.0)
 
 
 def leaderboard(rows: Iterable[Row], *, alpha: float, seed: int) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def leaderboard(rows: Iterable[Row], *, alpha: float, seed: int) -> dict[str, An
     Returns:
         - `salespeople`, `customers`, `languages`: names.
         - `table[customer][group][salesperson]`: `mean`, `low`, `high`, `n`, `unscored`, `rank`,
-          `rank_low` (the best rank), `rank_high`.
+          `rank_low` (the best rank), `rank_high`; unranked below `COVERED`.
         - `comparisons[customer][group]`: for every two salespeople `a`, `b` on the same scenarios
           and repeats: `difference` (a - b), `low`, `high`, `n`, `missing` (pairs of which one side
           is unscored), `p_value`, `p_holm` (Holm's correction within the list).
@@ -152,13 +154,19 @@ def _salespeople(columns: Columns, mask: Mask) -> Iterator[tuple[str, int]]:
 def _table(columns: Columns, mask: Mask, final: Array, seed: int) -> dict[str, Any]:
     sums, counts = _per_salesperson(columns, mask, final)
     means = mean_intervals(sums, counts, bounds=_SCALE)
-    ranks = rank_intervals(sums, counts, seed=seed)
+    ranked = _covered(columns, mask, counts)
+    ranks = rank_intervals(sums * ranked, counts * ranked, seed=seed)
     return {
         name: mean.as_dict("mean")
         | {"unscored": rows - mean.n}
         | {"rank": rank.rank, "rank_low": rank.low, "rank_high": rank.high}
         for (name, rows), mean, rank in zip(_salespeople(columns, mask), means, ranks, strict=True)
     }
+
+
+def _covered(columns: Columns, mask: Mask, counts: Array) -> Mask:
+    """Who has enough scores to be ranked, shape (salespeople,)."""
+    return counts.sum(axis=0) >= COVERED * np.array([n for _, n in _salespeople(columns, mask)])
 
 
 def _comparisons(columns: Columns, mask: Mask, final: Array) -> list[dict[str, Any]]:
@@ -202,13 +210,13 @@ def _by(columns: Columns, mask: Mask, final: Array, name: str) -> dict[str, Any]
 
 
 def _by_alpha(columns: Columns, mask: Mask) -> dict[str, Any]:
-    """Means and ranks at every weight, of the dialogues that have both scores."""
+    """Means and ranks at every weight, of the dialogues that have both scores; ranked as above."""
     means = []
     for alpha in ALPHAS:
         sums, counts = _per_salesperson(columns, mask, _final(columns, alpha))
         with np.errstate(invalid="ignore"):
             means.append(sums.sum(axis=0) / counts.sum(axis=0))
-    ranks = [places(row) for row in means]
+    ranks = [places(np.where(_covered(columns, mask, counts), row, np.nan)) for row in means]
     return {
         name: {
             "mean": [None if np.isnan(row[i]) else float(row[i]) for row in means],

@@ -80,7 +80,14 @@ def render_benchmark(summary: Mapping[str, Any], rows: int) -> str:
     """
     leaderboard = summary.get("leaderboard")
     return ENVIRONMENT.get_template("benchmark.html.jinja").render(
-        summary={"results": {}, "terminations": {}, "usage": {}, "notes": [], **summary},
+        summary={
+            "results": {},
+            "terminations": {},
+            "usage": {},
+            "unscored": {},
+            "notes": [],
+            **summary,
+        },
         leaderboard=leaderboard,
         table=table_of(leaderboard, _title(summary)) if leaderboard else None,
         published=published(),

@@ -33,14 +33,10 @@ class Difference:
     certain: bool
 
 
-def best(table: Table, customer: str, group: str) -> tuple[str, Score] | None:
-    """The salesperson with the highest mean; None where nobody has a score."""
+def best(table: Table, customer: str, group: str) -> dict[str, Score]:
+    """The salespeople whose mean is marked as the highest; empty where nothing is to be ranked."""
     scores = {name: row.get((customer, group), NONE) for name, row in table.rows.items()}
-    means = {name: score.mean.value for name, score in scores.items() if score.mean is not None}
-    if not means:
-        return None
-    name = max(means, key=means.__getitem__)
-    return name, scores[name]
+    return {name: score for name, score in scores.items() if score.place == 1}
 
 
 def ranking(leaderboard: Leaderboard, table: Table, customer: str) -> Markup:
@@ -48,14 +44,16 @@ def ranking(leaderboard: Leaderboard, table: Table, customer: str) -> Markup:
     column = (customer, whole(leaderboard))
     scores = {name: row.get(column, NONE) for name, row in table.rows.items()}
     rows, ends = [], list[float]()
+    unranked = {shortened(name, 22) for name, score in scores.items() if not score.ranks}
     for name, score in scores.items():
         if score.mean is not None:
             text = f"{score.text} ({score.interval})" if score.interval else score.text
             # The interval is drawn; on a phone there is no room to write it as well.
-            end = f"{score.text}, rank {score.rank_text}" if score.ranks else score.text
+            rank = f"rank {score.rank_text}" if score.ranks else f"unranked, {score.coverage}"
+            end = f"{score.text}, {rank}"
             rows.append(Row(shortened(name, 22), [Mark(OVERALL, score.mean, text)], end))
             ends += [score.mean.value, *(e for e in (score.mean.low, score.mean.high) if e)]
-    rows.sort(key=lambda row: -row.marks[0].estimate.value)
+    rows.sort(key=lambda row: (row.label in unranked, -row.marks[0].estimate.value))
     low, high = (min(ends), max(ends)) if ends else (0.0, 10.0)
     label = f"SalesLLM score with the customer {customer}, 95% intervals"
     return interval_plot(rows, label=label, tick=lambda v: f"{v:g}", start=low, top=high).svg()

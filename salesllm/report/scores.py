@@ -27,7 +27,8 @@ class Score:
         mean: None where no dialogue has a score.
         scored: So many dialogues have one, where it is known; `unscored` have none.
         ranks: Its rank among the salespeople, and the interval of that rank, if known.
-        place: 1, 2 or 3 where the table marks it so, by the figures as printed.
+        place: 1, 2 or 3 where the table marks it so, by the figures as printed; None for a run's
+            salesperson that is not ranked, as too few of its dialogues have a score.
     """
 
     mean: Estimate | None
@@ -160,7 +161,13 @@ def _rows(
     rows: dict[str, dict[Column, Score]] = {name: {} for name in salespeople}
     for column, cells in found.items():
         means = {name: estimate(raw, "mean", "n") for name, raw in cells.items()}
-        best = places({name: mean.value for name, mean in means.items() if mean is not None})
+        best = places(
+            {
+                name: mean.value
+                for name, mean in means.items()
+                if mean is not None and cells[name].get("rank", 0) is not None
+            }
+        )
         for name, raw in cells.items():
             rows[name][column] = Score(
                 means[name],

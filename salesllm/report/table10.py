@@ -60,7 +60,8 @@ def _markdown_details(table: Table) -> Iterator[str]:
             yield _markdown_row([*cells, rate_text(rate)])
         yield ""
     yield (
-        "Scored: dialogues with a score, of all there are; what could not be scored is in no mean. "
+        "Scored: dialogues with a score, of all there are; what could not be scored is in no mean, "
+        "and whoever has fewer than nine in ten is neither ranked nor marked. "
         "A rank's interval is what resampling makes of it: ranks that overlap are not told apart."
     )
     yield ""

@@ -17,10 +17,13 @@ T = TypeVar("T")
 _RETRY_TEMPERATURE = 0.5  # at 0 the same question only gets the same answer
 _NUMERALS = "零一二三四五六七八九十"
 _BARE = re.compile(
-    r"[\s*_#]*(?:(?:the |your |final |overall )?score(?: is)?|总?(?:评分|得分|分数?)[为是]?)?"
-    rf"[\s*_:]*(\d{{1,4}}|[{_NUMERALS}])(?: ?/ ?10| out of 10| ?分)?[\s*_.。]*",
+    r"[\s*_#`\"]*(?:(?:(?:the |your |final |overall |total )*(?:score|rating)(?: is)?"
+    r"|(?:最终|综合|总体|总)?(?:评分|得分|分数?)(?:结果)?[为是]?))?"
+    rf"[\s*_:=`\"]*((?!0\d)\d{{1,4}}|[{_NUMERALS}])(?:\.0+(?!\d))?(?: ?/ ?10| out of 10)?(?: ?分)?"
+    r"(?: ?\((?:满分|out of) ?10 ?分?\))?[\s*_.。`\"]*",
     re.IGNORECASE,
 )
+_OPENED = re.compile(r"\{\s*[\"'“}]")
 
 
 class OffFormat(ValueError):
@@ -93,17 +96,29 @@ def without_thinking(text: str) -> str:
 
 
 def json_objects(text: str) -> list[dict[str, Any]]:
-    """Every JSON object in a text, outermost ones only."""
-    decoder, found, start = json.JSONDecoder(strict=False), [], text.find("{")
+    """Every JSON object in a text, outermost ones only; none at all if one of them is broken.
+
+    What stands whole inside a broken one is not the answer: it may be what the answer quotes.
+    """
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_without_twins)
+    found, start = [], text.find("{")
     while start >= 0:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):  # a number of 5,000 digits is a plain ValueError
+            if _OPENED.match(text, start):
+                return []
             end = start + 1
         else:
             found.append(value)
         start = text.find("{", end)
     return found
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(values := dict(pairs)) < len(pairs):
+        raise ValueError("a key is there twice")
+    return values
 
 
 def bare_score(text: str) -> int | None:

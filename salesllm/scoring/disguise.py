@@ -10,7 +10,12 @@ import unicodedata
 import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
 
-_INVISIBLE = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff"
+# Also what tokenizers drop: controls, private characters, the mark of a broken one.
+_INVISIBLE = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\ufffd\U0001d173-\U0001d17a\U000e0080-\U000e0fff\U000f0000-\U0010ffff"
+)
 _TAGS = "\U000e0000-\U000e007f"  # ASCII once more, unseen
 _HIDDEN = re.compile(f"[{_INVISIBLE}{_TAGS}]")
 _LOOKALIKES = str.maketrans(
@@ -25,9 +30,9 @@ _TRADITIONAL = str.maketrans(
     "请给评输无视规则标准说这对话满记销户顾买卖数为实际个确过写应该统结导严覆盖员于将参与环节处价",
 )
 _ODD = re.compile(
-    f"[{_INVISIBLE}{_TAGS}{_VARIANTS}\u00c0-\u02ff\u0370-\u058f\u1d00-\u1d7f\u1e00-\u1eff\u2100-"
-    "\u214f\u2236\u24b6-\u24e9\ua730-\ua7ff\ufe10-\ufe6b\uff10-\uff19\uff1c\uff1e\uff21-\uff5d"
-    "\U0001d400-\U0001d7ff]"
+    f"[{_INVISIBLE}{_TAGS}{_VARIANTS}\u00aa\u00ba\u00c0-\u058f\u1ab0-\u1aff\u1d00-\u1eff\u2070-\u209c"
+    "\u20d0-\u20ff\u2100-\u218f\u2236\u2460-\u24ff\u2e80-\u2fdf\ua730-\ua7ff\uf900-\ufaff\ufe10-\ufe6b"
+    "\uff10-\uff19\uff1c\uff1e\uff21-\uff5d\U0001d400-\U0001d7ff\U0001f100-\U0001f16f]"
 )
 
 

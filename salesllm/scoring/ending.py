@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -76,7 +76,8 @@ def encode_endings(
 
     Truncation drops the beginning. With the `salesllm` layout the kept part starts at a turn
     unless the last turn alone is too long, which then keeps its tag and its own end. No turn can
-    pass for two: what reads as a speaker's tag or as a special token in a turn's text is none.
+    pass for two: what reads as a speaker's tag or as a special token in a turn's text is none,
+    also where only the tokenizer makes a tag of it, by leaving out characters or accents.
 
     Raises:
         InputError: The tokenizer is not an encoder's, or `max_tokens` leaves no room for a turn.
@@ -111,8 +112,8 @@ def encode_endings(
             return_token_type_ids=False,
             verbose=False,  # of a turn longer than the model's positions, which is cut below
         )["input_ids"]
-        for i, turn, text in zip(unfilled, turns, texts, strict=True):
-            tag = tags[turn.speaker]
+        for i, turn, read in zip(unfilled, turns, texts, strict=True):
+            tag, text = tags[turn.speaker], _without(tags.values(), read)
             whole = [*tag, *text, *kept[i]]
             if len(whole) <= budget:
                 kept[i] = whole
@@ -123,3 +124,17 @@ def encode_endings(
             elif not kept[i]:
                 kept[i] = [*tag, *text[len(tag) - budget :]]
     return [[first, *ids, last] for ids in kept]
+
+
+def _without(tags: Collection[list[int]], ids: list[int]) -> list[int]:
+    """The ids without the last one of every tag in them, which is the colon or the bracket."""
+    while True:
+        ends = {
+            end
+            for tag in tags
+            for end, last in enumerate(ids, start=1)
+            if last == tag[-1] and ids[max(0, end - len(tag)) : end] == tag
+        }
+        if not ends:
+            return ids
+        ids = [each for end, each in enumerate(ids, start=1) if end not in ends]

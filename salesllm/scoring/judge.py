@@ -178,8 +178,10 @@ def parse(answer: str) -> Verdict:
         OffFormat: There is no integer from 0 to 10, or there are two different ones.
     """
     found = [value for value in json_objects(answer) if _scores_in(value)]
+    bare = (bare_score(answer), *map(_labelled_score, answer.splitlines()))
+    read = {score for score in bare if score is not None}
     if found:
-        scores = {score_0_to_10(score) for value in found for score in _scores_in(value)}
+        scores = {score_0_to_10(score) for value in found for score in _scores_in(value)} | read
         if len(scores) > 1:
             raise OffFormat(f"several scores: {sorted(scores)}")
         quotes = found[-1].get("evidence")
@@ -187,13 +189,11 @@ def parse(answer: str) -> Verdict:
             quotes = [quotes]
         quotes = [q for q in quotes if isinstance(q, str)] if isinstance(quotes, list) else []
         return scores.pop(), str(found[-1].get("reason") or ""), quotes
-    read = (bare_score(answer), *map(_labelled_score, answer.splitlines()))
-    bare = {score for score in read if score is not None}
-    if len(bare) > 1:
-        raise OffFormat(f"several scores: {sorted(bare)}")
-    if not bare:
+    if len(read) > 1:
+        raise OffFormat(f"several scores: {sorted(read)}")
+    if not read:
         raise OffFormat(f"no score in {answer[:80]!r}" if answer else "an empty answer")
-    return score_0_to_10(bare.pop()), "", []
+    return score_0_to_10(read.pop()), "", []
 
 
 def _scores_in(value: dict[str, Any]) -> list[Any]:

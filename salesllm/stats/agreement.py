@@ -88,7 +88,8 @@ def intraclass_correlation(scores: npt.ArrayLike, *, level: float = 0.95) -> Int
         scores: Shape (targets, raters): every rater has rated every target.
 
     Returns:
-        NaN throughout with fewer than two targets or raters, or where all scores are the same.
+        NaN throughout with fewer than two targets or raters, or where all scores are the same;
+        NaN where raters agree less than any could that are alike, which is no share of a variance.
 
     Raises:
         ValueError: A score is not finite, or the shape is another.
@@ -97,8 +98,8 @@ def intraclass_correlation(scores: npt.ArrayLike, *, level: float = 0.95) -> Int
     if table.ndim != 2 or not np.isfinite(table).all():
         raise ValueError("scores must be two-dimensional and finite")
     n, k = table.shape
+    nothing = Interval(math.nan, math.nan, math.nan, n)
     if n < 2 or k < 2 or np.ptp(table) == 0:
-        nothing = Interval(math.nan, math.nan, math.nan, n)
         return IntraclassCorrelation(nothing, nothing)
     table = table - table.mean()
     targets, raters = table.mean(axis=1), table.mean(axis=0)
@@ -106,7 +107,10 @@ def intraclass_correlation(scores: npt.ArrayLike, *, level: float = 0.95) -> Int
     between = k * float((targets**2).sum()) / (n - 1)
     rater = n * float((raters**2).sum()) / (k - 1)
     error = float((rest**2).sum()) / ((n - 1) * (k - 1))
-    single = (between - error) / (between + (k - 1) * error + k * (rater - error) / n)
+    scale = between + (k - 1) * error + k * (rater - error) / n
+    if not scale > max(error - between, 0) * (k - 1):  # below -1 / (k - 1)
+        return IntraclassCorrelation(nothing, nothing)
+    single = (between - error) / scale
     low, high = _icc_ends(single, between, rater, error, n, k, level)
     average, lowest, highest = (_of_mean(value, k) for value in (single, low, high))
     return IntraclassCorrelation(

@@ -105,9 +105,26 @@ def test_the_table_is_of_what_is_scored() -> None:
             assert close({k: cell[k] for k in INTERVAL}, expected.as_dict("mean"))
             assert cell["unscored"] == len(own) - len(scored)
         assert table["c"]["unscored"] > 0
-        assert [table[name]["rank"] for name in "abc"] == [3, 1, 2]
+        unranked = table["c"]["unscored"] > 0.1 * len(select(rows, group, salesperson="c"))
+        expected_ranks = [2, 1, None] if unranked else [3, 1, 2]
+        assert [table[name]["rank"] for name in "abc"] == expected_ranks
         assert table["b"]["rank_low"] == table["b"]["rank_high"] == 1
-        assert table["a"]["rank_low"] <= 3 <= table["a"]["rank_high"]
+        assert table["a"]["rank_low"] <= expected_ranks[0] <= table["a"]["rank_high"]
+
+
+def test_who_lacks_more_than_a_tenth_of_the_scores_is_not_ranked() -> None:
+    for lost, rank in ((1, 1), (2, None)):
+        rows = [row(name, number, "zh", 0) for name in "ab" for number in range(10)]
+        nothing = failed()
+        rows += [
+            row("c", n, "zh", 0, **(nothing if n < lost else {"selling": 10})) for n in range(10)
+        ]
+        board = leaderboard(rows, alpha=0.6, seed=0)
+        table = board["table"]["CustomerLM"]["zh"]
+        assert (table["c"]["mean"], table["c"]["unscored"]) == (7.0, lost)
+        assert table["c"]["rank"] == table["c"]["rank_low"] == rank
+        assert table["a"]["rank"] == (2 if rank else 1)
+        assert board["alpha"]["CustomerLM"]["zh"]["c"]["rank"][0] == rank
 
 
 def test_salespeople_are_compared_on_the_same_scenarios() -> None:

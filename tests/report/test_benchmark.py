@@ -234,8 +234,9 @@ def test_an_older_run_gets_what_there_is(tmp_path: Path) -> None:
 def test_the_page_shows_the_leaderboard_without_a_script() -> None:
     html = render_benchmark(
         {"name": "R & R", "rater": "judge", "alpha": 0.5, "leaderboard": leaderboard(),
-         "terminations": {"error": 3}, "usage": {"judge": {"j": {"prompt_tokens": 9000,
-         "completion_tokens": 1, "cost": 2.5}}}},
+         "terminations": {"error": 3},
+         "unscored": {"selling": {"no score in 3 answers": 7}},
+         "usage": {"judge": {"j": {"prompt_tokens": 9000, "completion_tokens": 1, "cost": 2.5}}}},
         1234,
     )  # fmt: skip
     page = Page(html.replace("<small>", " <small>"))
@@ -248,6 +249,7 @@ def test_the_page_shows_the_leaderboard_without_a_script() -> None:
         "R & R", "1,234", "6.30 6.10–6.50", "5.85", "10 of 10", "0 of 10", "10.0% [5.0–20.0]",
         "2 (1–2)", "+0.85*", "−0.85*", "6.5", "0.750", "40.0% 20.0–80.0",
         "The paper's Table 10", "The results table in the authors' repository", "7.14",
+        "Unscored, selling: 7, no score in 3 answers.", "Best with GPT-4o 6.30 vendor/A_1, rank 1",
         "Judge j: 9,000 tokens in, 1 out, $2.50.",
     ):  # fmt: skip
         assert words in page.words, words

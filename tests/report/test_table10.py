@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_made import leaderboard
 
+from salesllm.report.board import best, ranking
 from salesllm.report.scores import NONE, places, published, table_of
 from salesllm.report.table10 import as_latex, as_markdown, write_tables
 from salesllm.sheets import read_sheet
@@ -30,6 +31,24 @@ def test_places_go_by_the_printed_figures(
     means: dict[str, float], expected: dict[str, int]
 ) -> None:
     assert places(means) == expected
+
+
+def test_a_salesperson_without_a_rank_is_unmarked_and_charted_last() -> None:
+    board = leaderboard()
+    board["table"]["GPT-4o"]["overall"]["vendor/A_1"] |= {"rank": None, "unscored": 90}
+    table = table_of(board, "Run")
+    places = [table.rows[name]["GPT-4o", "overall"].place for name in table.rows]
+    assert places == [None, 1, 2]
+    assert list(best(table, "GPT-4o", "overall")) == ["B & Co"]
+    chart = str(ranking(board, table, "GPT-4o"))
+    assert chart.index("B &amp; Co") < chart.index("6.30, unranked, 10 of 100")
+
+
+def test_of_equals_nobody_is_best() -> None:
+    board = leaderboard()
+    for each in board["table"]["GPT-4o"]["overall"].values():
+        each |= {"mean": 5.0, "rank": 1}
+    assert not best(table_of(board, "Run"), "GPT-4o", "overall")
 
 
 @given(st.dictionaries(st.text(min_size=1), st.floats(0, 10), min_size=2))

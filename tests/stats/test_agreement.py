@@ -51,6 +51,13 @@ def test_icc_where_nothing_can_be_said() -> None:
         intraclass_correlation([[1, math.nan], [2, 3]])
 
 
+def test_icc_of_raters_who_contradict_each_other_is_none() -> None:
+    # By the formulas: -3 and 3 in the first, a division by zero in the second.
+    for table in ([[1, 3], [3, 1], [2, 2]], [[1, 2, 3], [3, 1, 2], [2, 3, 1]]):
+        icc = intraclass_correlation(table)
+        assert all(math.isnan(each.value) for each in (icc.single, icc.average))
+
+
 def test_alpha_equals_published_values() -> None:
     # Krippendorff (2011), Computing Krippendorff's Alpha-Reliability: example C, with missing data.
     table = [

@@ -17,7 +17,8 @@ _A_YEAR = {"day": YEAR, "week": YEAR / 7, "month": 12.0, "year": 1.0}
 _PRICED = re.compile(r"price|cost|premium|(?<!评)价|费")
 _REDUCED = re.compile(r"\boff\b|discount|reduc|折|优惠|减")
 _RATE = re.compile(
-    r"rate|interest|yield|commission|fee|dividend|charge|apr\b|access|利|息|佣金|费|年化|取用"
+    r"rate|interest|yield|commission|fee|dividend|charge|apr\b|access|(?:a|per) (?:year|annum)"
+    r"|利|息|佣金|费|年化|取用"
 )
 _DELIVERY = re.compile("^(?:delivery|shipping|配送|发货|物流)")
 _SHARES = re.compile(r"\bshares?\b|股")
@@ -155,7 +156,7 @@ class Authorised:
         yield from self._less(known | many)
         if total:
             yield from (a + b for a in many | by_period | known for b in known)
-        if self.words.apart.search(text):
+        if self.financial or self.words.apart.search(text):  # also what is paid out of a loss
             yield from (
                 abs(a - b) for a in known | said.money for b in known | said.money if a != b
             )
@@ -166,6 +167,7 @@ class Authorised:
         days = self.known.days | said.days | sentence.days
         years = {period / YEAR for period in days if period > 27} | {1.0, 1 / 12}
         shares = {share for share in self.rates.shares | said.shares if share < 50}
+        shares |= {abs(a - b) for a in self.rates.shares for b in said.shares & shares}
         for gain in {share / 100 * t for share in shares for t in years}:
             yield from (base * gain for base in self.known.money | own)
             if gain > 0.01:

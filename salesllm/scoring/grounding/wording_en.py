@@ -57,7 +57,8 @@ EN = Wording(
     grants=re.compile(
         r"\b(?:i|we)(?:'ll| will| can| could|'d| would|(?:'m| am|'re| are) (?:able"
         r"|happy|willing|glad))"
-        r"(?: (?!see|understand|imagine|hear|ask|tell|know|than|not|only\b)\S+){0,6} #"
+        r"(?: (?!see|understand|imagine|hear|ask|tell|know|than|not|only\b"
+        r"|until\b|till\b)\S+){0,6} #"
         r"|\b(?:deal at|sell it to you (?:for|at)|settle (?:on|at|for)"
         r"|approve) (?:the )?#|#(?: off)? (?:is )?approved"
         r"|\b(?:do|make (?:it|that)|let's (?:say|do|make it|call it)|let you have it (?:for|at)"
@@ -76,7 +77,8 @@ EN = Wording(
     ),
     alone=re.compile(r"^(?:then |and |so |all right |ok |well )*#(?: then| instead)?$"),
     bare=re.compile(
-        r"\n.*#(?:$| (?:it|works?|happen|is|would|will|for (?:you|it)|then|instead"
+        r"\n.*#(?: a (?:week|month|year))?(?:$| (?:it|works?|happen|is"
+        r"|would|will|for (?:you|it)|then|instead"
         r"|now|today|all in|in (?:all|total)"
         r"|altogether|and|but|as|if|too|off)\b)"
     ),
@@ -209,7 +211,8 @@ EN = Wording(
                 r"|\bwaive (?:the |your )?(?:delivery|shipping)"
                 r"|\bno charge for (?:delivery|shipping)|\b(?:delivery|shipping|courier)\b.{0,20}"
                 r"\b(?:won't cost|costs? (?:you )?nothing|on the house)"
-                r"|\b(?:delivery|shipping|postage)\b.{0,20}\b(?:covered|taken care of|on us)\b"
+                r"|\b(?:delivery|shipping|postage)\b.{0,20}\b(?:covered|taken care of"
+                r"|on (?:us|me))\b"
                 r"|\b(?:won't|don't|not"
                 r"|nothing) (?:have to )?(?:pay )?(?:\w+ )*for (?:delivery|shipping"
                 r"|postage)"
@@ -237,12 +240,13 @@ EN = Wording(
         Perk(
             "discount",
             re.compile(
-                r"\bwaive (?:\w+ )*?(?:fees?|commission|charges?)"
+                r"\bwaive (?:\w+ )*?(?:fees?|commission|charges?|excess|deductible)"
                 r"|\b(?:fees?|commission|charges)\b.{0,12}\b(?:cancel\w*|dropped|removed"
                 r"|waived)|\b(?:skip|drop|cancel) the (?:\w+ )?fees?\b"
             ),
             re.compile(
-                r"\bno (?:\w+ )?(?:fees?|commission)|(?:fee|commission)[^\n]*\b(?:none|waived|free)"
+                r"\bno (?:\w+ )?(?:fees?|commission)"
+                r"|(?:fee|commission|excess|deductible)[^\n]*\b(?:none|waived|free)"
             ),
         ),
         Perk("discount", re.compile(r"\bhalf (?:the )?(?:price|off)"), re.compile(r"half|50%")),
