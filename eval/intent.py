@@ -5,7 +5,7 @@
 Your own labelled dialogues, another folder:
 
     python eval/intent.py --config recipes/intent_eval/tiny.yaml \
-        --scorers.en.test data/intent/test_en.jsonl --output_dir outputs/intent_eval/mine
+        --scorers.en.test_file data/intent/test_en.jsonl --output_dir outputs/intent_eval/mine
 
 The trained encoder and the recipe's judges label the same dialogues, none of which the encoder may
 have learnt from. What a judge's answer does not say is unscored, counted, and neither right nor
@@ -14,12 +14,12 @@ cannot be had.
 
 Writes to `output_dir`: `labels.jsonl` (every dialogue with its label by everybody), `judges/`
 (their answers), `reliability.svg`, `table.md`, `table.csv`, `run.json` (recipe, versions,
-fingerprints), `summary.json`; with `save_calibrated`, the scorers with their temperatures.
+fingerprints), `summary.json`. With `save_temperature`, the fitted temperatures go into the scorers'
+own `config.json`; a scorer for which none can be fitted stays as it is.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import Any
 
@@ -42,18 +42,11 @@ from salesllm.report.reliability import reliability_svg
 from salesllm.report.table11 import COLUMNS, PAPER, rows, table
 from salesllm.scoring.label import PROMPT
 from salesllm.sheets import write_sheet
-from salesllm.training.validation import (
-    ENCODER,
-    ValidationRecipe,
-    calibrated,
-    compared,
-    judged,
-    load,
-    name_of,
-)
+from salesllm.training.measures import calibrated, compared, save_temperature
+from salesllm.training.validation import ENCODER, ValidationRecipe, judged, load, name_of
 
 NOTES = (
-    "Intervals are of 95 %, clustered by scenario. The temperature changes no label.",
+    "Intervals are of 95 %; F1 has none where all is right. The temperature changes no label.",
     "ECE by chance is what a scorer whose probabilities are all true has on so few dialogues.",
     "The paper's rows are other models on other dialogues; how its F1 is averaged it does not say.",
 )
@@ -67,14 +60,11 @@ def main() -> None:
     # Scorers, and dialogues they have not learnt from
     held = {language: load(language, each) for language, each in recipe.scorers.items()}
     summary_file = claim_folder(recipe.output_dir, recipe.overwrite)
-    if recipe.overwrite:
-        shutil.rmtree(recipe.output_dir / "judges", ignore_errors=True)
 
     # Labels: the encoder's, then each judge's
     failed = 0
     labels: list[dict[str, Any]] = []
     languages: dict[str, dict[str, Any]] = {}
-    scorers = {}
     for language, one in held.items():
         scores = one.scorer.score(one.test, exact=True)
         guesses: dict[str, list[str | None]] = {ENCODER: [score.label for score in scores]}
@@ -87,9 +77,7 @@ def main() -> None:
             failed += missing
         languages[language] = compared(one, guesses)
         probabilities = [score.probabilities for score in scores]
-        scorers[language], languages[language]["calibration"] = calibrated(
-            one, probabilities, recipe
-        )
+        languages[language]["calibration"] = calibrated(one, probabilities, recipe)
         labels += [
             {
                 "id": d.id,
@@ -123,17 +111,19 @@ def main() -> None:
     write_sheet(out / "table.csv", COLUMNS, list(rows(summary)))
     text = table(summary)
     write_text(out / "table.md", text)
-    if recipe.save_calibrated:
-        for language, scorer in scorers.items():
-            scorer.save(out / language)
+    scorers = recipe.scorers
+    read = [path for each in scorers.values() for path in (each.test_file, each.validation_file)]
     asked = any(isinstance(judge, ChatSpec) for judge in recipe.judges)
     record = provenance(
         recipe=recipe.model_dump(mode="json"),
         prompts=prompt_versions([PROMPT] if asked else [], set(held), recipe.prompts_dir),
-        data_sha256={str(each.test): sha256(each.test) for each in recipe.scorers.values()},
-        checkpoints_sha256=checkpoint_sha256(each.scorer for each in recipe.scorers.values()),
+        data_sha256={str(path): sha256(path) for path in read if path},
+        checkpoints_sha256=checkpoint_sha256(each.scorer for each in scorers.values()),
     )
     write_json(out / "run.json", record)
+    for language, one in held.items():
+        if recipe.save_temperature and (fitted := curves[language]["temperature"]):
+            save_temperature(scorers[language].scorer, one.settings, fitted)
     write_json(summary_file, summary)  # last: it marks the run as finished
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 

@@ -19,7 +19,7 @@ def reliability_svg(calibration: Mapping[str, Mapping[str, Any]]) -> str:
     """A panel a language: every bin before and after its temperature, with Wilson's intervals.
 
     Args:
-        calibration: Language to what `salesllm.training.validation.calibrated` says of it.
+        calibration: Language to what `salesllm.training.measures.calibrated` says of it.
 
     Returns:
         A whole SVG document.
@@ -44,13 +44,15 @@ def reliability_svg(calibration: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _panel(language: str, found: Mapping[str, Any]) -> list[Markup]:
-    names = {"before": "as it is", "after": f"temperature {found['temperature']:.2f}"}
+    names = {"before": "as it is"}
+    if found["after"]:
+        names["after"] = f"temperature {found['temperature']:.2f}"
     head = f"{_LANGUAGES[language]}, {found['measured_on']} dialogues"
     parts = [element("text", head, y=-34, font_weight=600, fill="#111")]
-    for place, (when, colour) in enumerate(_COLOURS.items()):
-        text = f"{names[when]}: ECE {found[when]['ece']:.3f}"
+    for place, (when, name) in enumerate(names.items()):
+        text = f"{name}: ECE {found[when]['ece']:.3f}"
         x = place * 130
-        parts.append(element("circle", cx=x + 5, cy=-16, r=4.5, fill=colour))
+        parts.append(element("circle", cx=x + 5, cy=-16, r=4.5, fill=_COLOURS[when]))
         parts.append(element("text", text, x=x + 14, y=-12))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         at = _SIDE * share
@@ -66,9 +68,8 @@ def _panel(language: str, found: Mapping[str, Any]) -> list[Markup]:
         element("text", "Share that bought", x=-44, y=middle, text_anchor="middle",
                 transform=f"rotate(-90 -44 {middle})"),
     ]  # fmt: skip
-    for when, colour in _COLOURS.items():
-        for each in found[when]["reliability"]:
-            parts.append(_point(each, colour))
+    for when in names:
+        parts += [_point(each, _COLOURS[when]) for each in found[when]["reliability"]]
     return parts
 
 

@@ -23,9 +23,9 @@ _HEAD = ("Language", "Labelled by", "Accuracy (%)", "F1, macro", "F1, purchase",
 
 
 def rows(summary: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """`table.csv`: a row for everybody who labels each language, and the paper's."""
+    """`table.csv`: rows for who labels each language, the encoder's lead, and the paper's."""
     for language, found in summary["languages"].items():
-        for rater, figures in found["raters"].items():
+        for rater, figures in _measured(found):
             row = {"language": language, "rater": rater, "source": "measured"}
             row |= {key: str(figures[key]) for key in ("n", "answered")}
             for name in ("accuracy", "f1", "f1_purchase"):
@@ -40,11 +40,11 @@ def rows(summary: Mapping[str, Any]) -> Iterator[dict[str, str]]:
 
 
 def table(summary: Mapping[str, Any]) -> str:
-    """`table.md`: Table 11, the encoder's lead, the confusions and the calibration."""
+    """`table.md`: Table 11 with the encoder's lead, the confusions and the calibration."""
     lines = [f"# Intent scorers: {summary['name']}", ""]
     lines += [_line(_HEAD), _line(["---"] * len(_HEAD))]
     for language, found in summary["languages"].items():
-        for rater, figures in found["raters"].items():
+        for rater, figures in _measured(found):
             cells = (_interval(figures[name], 1) for name in ("f1", "f1_purchase"))
             answered = f"{figures['answered']} of {figures['n']}"
             accuracy = _interval(figures["accuracy"], 100)
@@ -63,23 +63,28 @@ def table(summary: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"- {note}" for note in summary["notes"])]) + "\n"
 
 
-def _details(found: Mapping[str, Any]) -> Iterator[str]:
+def _measured(found: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    yield from found["raters"].items()
     for rater, lead in found["lead"].items():
-        if lead["n"]:
-            yield (
-                f"- The encoder's accuracy minus that of {rater}: "
-                f"{_interval(lead | {'value': lead['difference']}, 100)} points, "
-                f"p = {lead['p_value']:.3g}, on {lead['n']} dialogues that both have labelled."
-            )
-    fitted = found["calibration"]
-    yield (
-        f"- Temperature {fitted['temperature']:.3f}, fitted on {fitted['fitted_on']} dialogues and "
-        f"measured on {fitted['measured_on']} others, for P({found['purchase']}):"
-    )
+        yield f"encoder minus {rater}", lead
+
+
+def _details(found: Mapping[str, Any]) -> Iterator[str]:
+    clusters, fitted = found["clusters"], found["calibration"]
+    units = {"product_line": "product lines", "dialogue": "dialogues or scenarios"}
+    yield f"- Intervals take {clusters['n']} {units[clusters['by']]} for independent."
+    on = f"{fitted['fitted_on']} dialogues"
+    if fitted["after"]:
+        yield f"- Temperature {fitted['temperature']:.3f}, fitted on {on}."
+    else:
+        why = "the scorer labels all of them rightly, or no better than chance"
+        yield f"- No temperature can be fitted on {on}, and none is saved: {why}."
+    yield f"- P({found['purchase']}), measured on {fitted['measured_on']} other dialogues:"
     yield from ("", _line(["", "ECE", "ECE by chance", "Brier", "Log loss"]), _line(["---"] * 5))
     for when in ("before", "after"):
-        names = ("ece", "ece_by_chance", "brier", "log_loss")
-        yield _line([when, *(f"{fitted[when][name]:.4f}" for name in names)])
+        if of := fitted[when]:
+            error, chance, loss = (f"{of[k]:.4f}" for k in ("ece", "ece_by_chance", "log_loss"))
+            yield _line([when, error, chance, _interval(of["brier"], 1), loss])
     labels = found["labels"]
     for rater, figures in found["raters"].items():
         yield from ("", _line([f"true, down; {rater}, across", *labels]))
@@ -91,9 +96,12 @@ def _details(found: Mapping[str, Any]) -> Iterator[str]:
 def _interval(values: Mapping[str, Any], unit: int) -> str:
     if values["value"] is None:
         return "–"
-    digits = 1 if unit == 100 else 3
-    value, low, high = (f"{unit * values[k]:.{digits}f}" for k in ("value", "low", "high"))
-    return f"{value} [{low}, {high}]"
+    digits, p = 1 if unit == 100 else 3, values.get("p_value")
+    value, low, high = (
+        "–" if values[k] is None else f"{unit * values[k]:.{digits}f}"
+        for k in ("value", "low", "high")
+    )
+    return f"{value} [{low}, {high}]" + ("" if p is None else f", p = {p:.3g}")
 
 
 def _number(value: float | None) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from salesllm.stats import Interval, paired_difference, proportion
+from salesllm.stats import Difference, Interval, mean_interval, paired_difference, proportion
 
 Array = npt.NDArray[Any]
-
-_DRAWS_AT_ONCE = 2_000_000  # bounds the memory of a bootstrap
 
 
 def figures(
@@ -26,7 +25,7 @@ def figures(
 
     Args:
         guess: None where there is no readable label: unscored, so neither right nor wrong.
-        clusters: Of each dialogue; whole clusters are resampled.
+        clusters: Of each dialogue; those of one cluster resemble each other.
         purchase: The label whose F1 is given beside the mean over labels.
 
     Returns:
@@ -34,89 +33,81 @@ def figures(
         `confusion` with a row for each true label; all None or zero where nothing is answered.
     """
     known = [i for i, label in enumerate(guess) if label is not None]
-    place = {label: i for i, label in enumerate(labels)}
-    told = [(place[truth[i]], place[str(guess[i])]) for i in known]
-    groups = [clusters[i] for i in known]
-    confusion, by_cluster = _confusions(told, groups, len(labels))
-    resampled = _resampled(by_cluster)
-    hits = proportion([a == b for a, b in told], groups).as_dict()
+    true, told = [truth[i] for i in known], [str(guess[i]) for i in known]
+    groups, pairs = [clusters[i] for i in known], list(zip(true, told, strict=True))
     return {
         "n": len(truth),
         "answered": len(known),
         "unscored": len(truth) - len(known),
-        "accuracy": hits,
-        "f1": _interval(macro_f1(confusion), macro_f1(resampled), len(known)),
-        "f1_purchase": _interval(
-            f1(confusion)[place[purchase]], f1(resampled)[:, place[purchase]], len(known)
-        ),
-        "confusion": confusion.tolist(),
+        "accuracy": proportion([a == b for a, b in pairs], groups).as_dict(),
+        "f1": _f1(f1_values(true, told, labels), groups).as_dict(),
+        "f1_purchase": _f1(f1_values(true, told, [purchase]), groups).as_dict(),
+        "confusion": [[pairs.count((a, b)) for b in labels] for a in labels],
     }
 
 
-def accuracy_difference(
+def lead(
     truth: Sequence[str],
     first: Sequence[str | None],
     second: Sequence[str | None],
     clusters: Sequence[Hashable],
+    labels: Sequence[str],
+    purchase: str,
 ) -> dict[str, Any]:
-    """Accuracy of the first minus that of the second, on the dialogues that both have labelled.
+    """The measures of `figures`, those of the first minus those of the second.
 
     Returns:
-        `difference`, `low`, `high`, `p_value` and `n`; None and 0 where they share none.
+        The measures with their p-values, on the dialogues that both have labelled: `answered`.
     """
     both = [i for i, pair in enumerate(zip(first, second, strict=True)) if None not in pair]
-    if not both:
-        return {"difference": None, "low": None, "high": None, "p_value": None, "n": 0}
-    a, b = ([given[i] == truth[i] for i in both] for given in (first, second))
-    return paired_difference(a, b, [clusters[i] for i in both]).as_dict("difference")
+    true, groups = [truth[i] for i in both], [clusters[i] for i in both]
+    a, b = ([str(given[i]) for i in both] for given in (first, second))
+
+    def apart(x: Any, y: Any) -> dict[str, Any]:
+        if not both or x is None or y is None:
+            return Difference(np.nan, np.nan, np.nan, 0, np.nan).as_dict()
+        return paired_difference(x, y, groups).as_dict()
+
+    right = ([t == g for t, g in zip(true, given, strict=True)] for given in (a, b))
+    return {
+        "n": len(truth),
+        "answered": len(both),
+        "accuracy": apart(*right),
+        "f1": apart(*(f1_values(true, given, labels) for given in (a, b))),
+        "f1_purchase": apart(*(f1_values(true, given, [purchase]) for given in (a, b))),
+    }
 
 
-def f1(confusion: Array) -> Array:
-    """F1 of each label; NaN for a label that is neither true nor given.
+def f1_values(truth: Sequence[str], guess: Sequence[str], labels: Iterable[str]) -> Array | None:
+    """Values whose mean is F1, and whose spread is that of F1 by the delta method.
+
+    F1 of a label, 2 TP / (true + guessed), is a ratio of two means; each value is F1 plus the
+    dialogue's influence on it, so that what serves means serves it, clusters and pairs included.
+    (Takahashi et al. 2022 have the intervals of independent dialogues.)
 
     Args:
-        confusion: Shape (..., labels, labels): true label by given label.
+        truth: Shape (n,).
+        guess: Shape (n,).
+        labels: Averaged over (macro F1); those that neither has do not count.
+
+    Returns:
+        Shape (n,); None where no label counts.
     """
-    hits = np.diagonal(confusion, axis1=-2, axis2=-1)
-    size = confusion.sum(-1) + confusion.sum(-2)
-    return np.divide(2.0 * hits, size, out=np.full(hits.shape, np.nan), where=size > 0)
+    true, guessed = np.asarray(truth), np.asarray(guess)
+    found = []
+    for label in labels:
+        hits = (true == label) & (guessed == label)
+        named = (true == label).astype(float) + (guessed == label)
+        if named.any():
+            f1 = 2 * hits.mean() / named.mean()
+            found.append(f1 + (2 * hits - f1 * named) / named.mean())
+    return np.mean(found, axis=0) if found else None
 
 
-def macro_f1(confusion: Array) -> Array:
-    """Mean F1 of the labels that are true or given; NaN where there is none."""
-    each = f1(confusion)
-    there = ~np.isnan(each)
-    count = there.sum(-1)
-    total = np.where(there, each, 0.0).sum(-1)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-
-
-def _confusions(
-    told: Sequence[tuple[int, int]], clusters: Sequence[Hashable], size: int
-) -> tuple[Array, Array]:
-    """All, shape (labels, labels), and by cluster, shape (clusters, labels, labels)."""
-    number: dict[Hashable, int] = {}
-    member = [number.setdefault(cluster, len(number)) for cluster in clusters]
-    counts = np.zeros((len(number), size, size), dtype=np.int64)
-    for cluster, (true, given) in zip(member, told, strict=True):
-        counts[cluster, true, given] += 1
-    return counts.sum(0), counts
-
-
-def _resampled(by_cluster: Array, n_boot: int = 2000, seed: int = 0) -> Array:
-    """Confusions of resamples of whole clusters, shape (n_boot, labels, labels)."""
-    k, size, _ = by_cluster.shape
-    if not k:
-        return np.zeros((n_boot, size, size))
-    rng, rows = np.random.default_rng(seed), max(1, _DRAWS_AT_ONCE // k)
-    flat, pooled = by_cluster.reshape(k, -1), []
-    for start in range(0, n_boot, rows):
-        times = rng.multinomial(k, np.full(k, 1 / k), size=min(rows, n_boot - start))
-        pooled.append(times @ flat)
-    return np.concatenate(pooled).reshape(n_boot, size, size)
-
-
-def _interval(value: Any, resampled: Array, n: int) -> dict[str, Any]:
-    there = resampled[~np.isnan(resampled)]
-    low, high = np.quantile(there, [0.025, 0.975]) if len(there) else (np.nan, np.nan)
-    return Interval(float(value), float(low), float(high), n).as_dict()
+def _f1(values: Array | None, clusters: Sequence[Hashable]) -> Interval:
+    if values is None:
+        return Interval(np.nan, np.nan, np.nan, len(clusters))
+    found = mean_interval(values, clusters, bounds=(0, 1))
+    if found.high - found.low < 1e-9:  # all right or all wrong: no spread tells how sure that is
+        return replace(found, low=np.nan, high=np.nan)
+    return found

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from salesllm.stats import mean_interval
 
 Array = npt.NDArray[np.float64]
 
@@ -67,11 +71,6 @@ def error_by_chance(
     return float(np.mean(errors))
 
 
-def brier(probabilities: npt.ArrayLike, happened: npt.ArrayLike) -> Array:
-    """Squared distance of each probability from what happened, shape (n,)."""
-    return np.square(np.asarray(probabilities, float) - np.asarray(happened, float))
-
-
 def tempered(probabilities: npt.ArrayLike, temperature: float) -> Array:
     """Probabilities, shape (n, labels), as if their logits were divided by the temperature."""
     logits = _logits(probabilities) / temperature
@@ -91,28 +90,62 @@ def log_loss(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def fit_temperature(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """The temperature of least log loss, from `COLDEST` to `WARMEST`.
+    """The temperature of least log loss (Guo et al. 2017), between `COLDEST` and `WARMEST`.
 
-    Labels that are all predicted rightly end at the coldest: they know no limit.
+    The loss is convex in the temperature's inverse: its slope is zero once, found by bisection.
 
     Args:
         probabilities: Shape (n, labels), at temperature 1.
         labels: Shape (n,): the index of the true one.
+
+    Returns:
+        NaN where there is none: every label is right, and the colder the better, or they are no
+        better than chance, and the warmer the better.
     """
-    low, high = math.log(COLDEST), math.log(WARMEST)
-    golden = (math.sqrt(5) - 1) / 2
-    while high - low > 1e-6:  # the loss is convex in 1 / T, so it has one valley in log T
-        width = golden * (high - low)
-        left, right = high - width, low + width
-        if _loss(probabilities, labels, left) <= _loss(probabilities, labels, right):
-            high = right
-        else:
-            low = left
-    return math.exp((low + high) / 2)
+    logits, truth = _logits(probabilities), np.asarray(labels)
+    true_logits = logits[np.arange(len(truth)), truth]
+
+    def slope(temperature: float) -> float:
+        expected = (tempered(probabilities, temperature) * logits).sum(-1)
+        return float((expected - true_logits).mean())
+
+    if not slope(COLDEST) > 0 > slope(WARMEST):
+        return math.nan
+    cold, warm = math.log(COLDEST), math.log(WARMEST)
+    for _ in range(60):
+        middle = (cold + warm) / 2
+        cold, warm = (middle, warm) if slope(math.exp(middle)) > 0 else (cold, middle)
+    return math.exp((cold + warm) / 2)
 
 
-def _loss(probabilities: npt.ArrayLike, labels: npt.ArrayLike, log_temperature: float) -> float:
-    return log_loss(tempered(probabilities, math.exp(log_temperature)), labels)
+def figures(
+    probabilities: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    purchase: int,
+    clusters: Sequence[Hashable],
+    bins: int,
+) -> dict[str, Any]:
+    """What `summary.json` says of the probabilities.
+
+    Args:
+        probabilities: Shape (n, labels).
+        labels: Shape (n,): the index of the true one.
+        purchase: The index of the label whose probability is looked at.
+        clusters: Shape (n,): what the interval of the Brier score takes as one.
+
+    Returns:
+        `ece` and `brier` of P(purchase), `log_loss` of all labels, `reliability` by bins; beside
+        the `ece` what it is on as few dialogues by chance.
+    """
+    said, bought = np.asarray(probabilities, float)[:, purchase], np.asarray(labels) == purchase
+    found = reliability(said, bought, bins)
+    return {
+        "ece": calibration_error(found),
+        "ece_by_chance": error_by_chance(said, bins),
+        "brier": mean_interval(np.square(said - bought), clusters, bounds=(0, 1)).as_dict(),
+        "log_loss": log_loss(probabilities, labels),
+        "reliability": [asdict(each) for each in found],
+    }
 
 
 def _logits(probabilities: npt.ArrayLike) -> Array:

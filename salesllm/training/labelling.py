@@ -67,11 +67,16 @@ def label_dialogues(
     schema: Schema,
     journal_path: Path,
     console: Console,
+    *,
+    anew: bool = False,
+    fix: str = "Choose another --output, or remove the journal to label anew",
 ) -> tuple[dict[str, dict[str, str]], dict[str, int]]:
     """Asks every labeller for every sample that the journal does not have yet.
 
     Args:
         journal_path: Continued by the same call.
+        anew: Throw away what the journal has.
+        fix: What to do about a journal of another recipe.
 
     Returns:
         Votes by dialogue and annotator (`labeller`, or `labeller#2` for its second sample), and
@@ -88,8 +93,8 @@ def label_dialogues(
         check_chat(spec, "labellers")
     votes: dict[str, dict[str, str]] = {name: {} for name in questions}
     failed, unreadable = 0, 0
-    fix = "Choose another --output, or remove the journal to label anew"
-    with Journal(journal_path, _header(recipe, dialogues, schema), fix=fix) as journal:
+    header = _header(recipe, dialogues, schema)
+    with Journal(journal_path, header, anew=anew, fix=fix) as journal:
         for spec in recipe.labellers:
             chat = open_chat(spec)
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import numpy as np
 from pydantic import Field, model_validator
 from rich.console import Console
 
 from salesllm.chat.providers import ChatSpec
+from salesllm.chat.registry import resolve
 from salesllm.dialogue import Language, NonBlank
 from salesllm.errors import FieldError, InputError
 from salesllm.files import read_json, require_model, sha256
 from salesllm.recipe import Recipe
-from salesllm.scoring import accuracy, calibration, rules
+from salesllm.scoring import rules
 from salesllm.scoring.ending import SCHEMAS, IntentSettings
 from salesllm.scoring.intent import IntentScorer
 from salesllm.scoring.label import Schema
-from salesllm.splits import split_dialogues
 from salesllm.training.data import read_unseen
 from salesllm.training.labelling import LabellerRecipe, label_dialogues
 from salesllm.training.labels import LabelledDialogue, read_labelled
@@ -37,11 +35,15 @@ class ScorerRecipe(Recipe):
 
     Attributes:
         scorer: The checkpoint.
-        test: Labelled dialogues (JSONL) of the scorer's labels, none of which it has learnt from.
+        test_file: Labelled dialogues (JSONL) of the scorer's labels, none of which it has learnt
+            from.
+        validation_file: Others, to fit the temperature on; it may be the one that the scorer was
+            chosen on. None takes a share of the test dialogues.
     """
 
     scorer: Path
-    test: Path
+    test_file: Path
+    validation_file: Path | None = None
 
 
 class ValidationRecipe(Recipe):
@@ -49,13 +51,16 @@ class ValidationRecipe(Recipe):
 
     Attributes:
         overwrite: Discard what `output_dir` holds, the judges' answers included.
+        models: A registry of models, whose names may then stand for judges.
         judges: LLMs that label the same dialogues, or `rules`, the rule-based stand-in.
         attempts: How often an answer without a label is asked for again, the first included.
         leave_out_failed: Finish although some answers cannot be had; they are unscored.
-        calibration_share: Share of the test dialogues that the temperature is fitted on. The
-            calibration is measured on the others, which share no scenario with them.
+        calibration_share: Share of the test dialogues that the temperature is fitted on where
+            there is no validation file. The calibration is measured on the others, which share no
+            scenario with them.
         bins: Of the reliability diagram and the calibration error.
-        save_calibrated: Save the scorers with their temperatures to `output_dir/<language>`.
+        save_temperature: Write the fitted temperatures into the scorers' own settings
+            (`config.json`), for every score they give from then on.
         concurrency: Questions to a judge under way at once.
     """
 
@@ -63,6 +68,7 @@ class ValidationRecipe(Recipe):
     output_dir: Path
     overwrite: bool = False
     scorers: dict[Language, ScorerRecipe] = Field(min_length=1)
+    models: Path | None = None
     judges: list[ChatSpec | Literal["rules"]] = Field(default_factory=list)
     attempts: int = Field(default=3, ge=1)
     temperature: float = Field(default=0.0, ge=0)
@@ -70,10 +76,19 @@ class ValidationRecipe(Recipe):
     leave_out_failed: bool = False
     calibration_share: float = Field(default=0.3, gt=0, lt=1)
     bins: int = Field(default=10, ge=1)
-    save_calibrated: bool = False
+    save_temperature: bool = False
     seed: int = 0
     concurrency: int = Field(default=64, ge=1)
     prompts_dir: Path | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _look_up_models(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or not isinstance(values.get("judges"), list):
+            return values
+        each = (values | {"judges": judge} for judge in values["judges"])
+        found = [resolve(one, ("judges",), words=(rules.NAME,))["judges"] for one in each]
+        return values | {"judges": found}
 
     @model_validator(mode="after")
     def _can_judge(self) -> ValidationRecipe:
@@ -85,6 +100,10 @@ class ValidationRecipe(Recipe):
             if isinstance(spec, ChatSpec) and spec.provider == "scripted":
                 problem, fix = "a scripted speaker cannot judge", "Name an endpoint or a checkpoint"
                 raise FieldError(problem, field="judges", fix=fix)
+        for language, each in self.scorers.items():
+            if self.save_temperature and not each.scorer.is_dir():
+                problem, fix = "the scorer is no folder here", "Download it first"
+                raise FieldError(problem, field=f"scorers.{language}.scorer", fix=fix)
         return self
 
     def labeller(self, judge: ChatSpec) -> LabellerRecipe:
@@ -109,6 +128,7 @@ class Held:
     """One language's scorer with its test dialogues.
 
     Attributes:
+        validation: To fit the temperature on; may be empty.
         compared: How many training records the test dialogues were compared with.
         not_compared: Training files that are gone or have changed: who has seen them is unknown.
     """
@@ -116,6 +136,7 @@ class Held:
     scorer: IntentScorer
     schema: Schema
     test: list[LabelledDialogue]
+    validation: list[LabelledDialogue]
     compared: int
     not_compared: list[str]
 
@@ -128,8 +149,15 @@ class Held:
         return [dialogue.label for dialogue in self.test]
 
     @property
+    def by_product_line(self) -> bool:
+        """Dialogues of one product line resemble each other, if there are several."""
+        return len({dialogue.product_line.strip() for dialogue in self.test}) > 1
+
+    @property
     def clusters(self) -> list[str]:
-        return [dialogue.scenario_id or dialogue.id for dialogue in self.test]
+        """What intervals take as one: product lines; where that says nothing, scenarios."""
+        lines = [d.product_line.strip() if self.by_product_line else "" for d in self.test]
+        return [line or d.scenario_id or d.id for line, d in zip(lines, self.test, strict=True)]
 
 
 def load(language: Language, recipe: ScorerRecipe) -> Held:
@@ -151,35 +179,39 @@ def load(language: Language, recipe: ScorerRecipe) -> Held:
     def read(path: str | Path) -> list[LabelledDialogue]:
         return read_labelled(path, labels, language)
 
-    seen: list[LabelledDialogue] = []
+    learnt: dict[str, list[LabelledDialogue]] = {"train": [], "eval": []}
     not_compared = []
-    for path, fingerprint in _learnt_from(recipe.scorer):
-        if sha256(recipe.test) == fingerprint:
+    for part, path, fingerprint in _learnt_from(recipe.scorer):
+        if sha256(recipe.test_file) == fingerprint:
             problem = "the scorer has learnt from this file"
             fix = "Give dialogues that it has not seen"
-            raise InputError(problem, path=recipe.test, field=f"{field}.test", fix=fix)
+            raise InputError(problem, path=recipe.test_file, field=f"{field}.test_file", fix=fix)
         if path.is_file() and sha256(path) == fingerprint:
-            seen += read(path)
+            learnt[part] = read(path)
         else:
             not_compared.append(str(path))
     if not (recipe.scorer / RECORD).is_file():
         not_compared.append(str(recipe.scorer / RECORD))
-    test = read_unseen(read, str(recipe.test), seen, f"{field}.test")
+    validation: list[LabelledDialogue] = []
+    if given := recipe.validation_file:
+        validation = read_unseen(read, str(given), learnt["train"], f"{field}.validation_file")
+    seen = learnt["train"] + learnt["eval"]
+    test = read_unseen(read, str(recipe.test_file), seen + validation, f"{field}.test_file")
     ids = Counter(dialogue.id for dialogue in test)
     if twice := [name for name, count in ids.items() if count > 1]:
         problem = f"{ids[twice[0]]} dialogues have the id {twice[0]!r}"
-        raise InputError(problem, path=recipe.test, field="id", fix="Make ids unique")
-    return Held(scorer, cast(Schema, schema), test, len(seen), not_compared)
+        raise InputError(problem, path=recipe.test_file, field="id", fix="Make ids unique")
+    return Held(scorer, cast(Schema, schema), test, validation, len(seen), not_compared)
 
 
-def _learnt_from(scorer: Path) -> list[tuple[Path, str]]:
+def _learnt_from(scorer: Path) -> list[tuple[str, Path, str]]:
     """Training and validation files of a checkpoint of `train/intent.py`, with their SHA-256."""
     if not (scorer / RECORD).is_file():
         return []
     record = read_json(scorer / RECORD)
     prints = record.get("data_sha256", {})
     return [
-        (Path(record["recipe"][f"{name}_file"]), prints[name])
+        (name, Path(record["recipe"][f"{name}_file"]), prints[name])
         for name in ("train", "eval")
         if name in prints
     ]
@@ -211,6 +243,8 @@ def judged(
         held.schema,
         journal_of(recipe, judge, held.settings.language),
         console,
+        anew=recipe.overwrite,
+        fix="Choose another --output_dir, or pass --overwrite true to start anew",
     )
     return [votes[dialogue.id].get(judge.name) for dialogue in held.test], counts["failed"]
 
@@ -218,68 +252,3 @@ def judged(
 def journal_of(recipe: ValidationRecipe, judge: ChatSpec, language: Language) -> Path:
     name = re.sub(r"[^\w.-]+", "_", judge.name)
     return recipe.output_dir / "judges" / f"{name}.{language}.jsonl"
-
-
-def compared(held: Held, guesses: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
-    """Figures of all who have labelled, the encoder among them, and its lead over the others."""
-    settings = held.settings
-    return {
-        "schema": held.schema,
-        "labels": list(settings.labels),
-        "purchase": settings.purchase,
-        "majority": max(held.truth.count(label) for label in settings.labels) / len(held.truth),
-        "clusters": len(set(held.clusters)),
-        "raters": {
-            name: accuracy.figures(
-                held.truth, guess, held.clusters, list(settings.labels), settings.purchase
-            )
-            for name, guess in guesses.items()
-        },
-        "lead": {
-            name: accuracy.accuracy_difference(held.truth, guesses[ENCODER], guess, held.clusters)
-            for name, guess in guesses.items()
-            if name != ENCODER
-        },
-        "training_records": {"compared": held.compared, "not_compared": held.not_compared},
-    }
-
-
-def calibrated(
-    held: Held, probabilities: Sequence[Mapping[str, float]], recipe: ValidationRecipe
-) -> tuple[IntentScorer, dict[str, Any]]:
-    """The scorer with a temperature, and how far its P(purchase) can be believed without and with.
-
-    The temperature is fitted on one part of the test dialogues and measured on the other.
-
-    Raises:
-        InputError: The dialogues cannot be parted: they share one scenario.
-    """
-    shares = {"fit": recipe.calibration_share, "measure": 1 - recipe.calibration_share}
-    parts = split_dialogues(held.test, shares, recipe.seed)
-    labels, settings = list(held.settings.labels), held.settings
-    said = {d.id: list(p.values()) for d, p in zip(held.test, probabilities, strict=True)}
-    p = {name: np.array([said[d.id] for d in part]) for name, part in parts.items()}
-    truth = {name: [labels.index(d.label) for d in part] for name, part in parts.items()}
-    temperature = calibration.fit_temperature(p["fit"], truth["fit"])
-    purchase = labels.index(settings.purchase)
-    bought = np.array(truth["measure"]) == purchase
-
-    def figures(probabilities: Any) -> dict[str, Any]:
-        found = calibration.reliability(probabilities[:, purchase], bought, recipe.bins)
-        return {
-            "ece": calibration.calibration_error(found),
-            "ece_by_chance": calibration.error_by_chance(probabilities[:, purchase], recipe.bins),
-            "brier": float(calibration.brier(probabilities[:, purchase], bought).mean()),
-            "log_loss": calibration.log_loss(probabilities, truth["measure"]),
-            "reliability": [asdict(each) for each in found],
-        }
-
-    scorer = held.scorer
-    scorer.settings = replace(settings, temperature=settings.temperature * temperature)
-    return scorer, {
-        "temperature": scorer.settings.temperature,
-        "fitted_on": len(parts["fit"]),
-        "measured_on": len(parts["measure"]),
-        "before": figures(p["measure"]),
-        "after": figures(calibration.tempered(p["measure"], temperature)),
-    }

@@ -6,9 +6,11 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
-from salesllm.scoring.accuracy import accuracy_difference, f1, figures, macro_f1
+from salesllm.scoring.accuracy import f1_values, figures, lead
 
 LABELS = ["A", "B", "C"]
 
@@ -33,12 +35,30 @@ def test_the_figures_are_sklearns() -> None:
         assert found[name]["n"] == 200
 
 
-def test_a_label_that_nobody_gives_or_has_does_not_count() -> None:
-    confusion = np.array([[3, 1, 0], [2, 4, 0], [0, 0, 0]])
-    assert f1(confusion)[:2] == pytest.approx([6 / 9, 8 / 11])
-    assert np.isnan(f1(confusion)[2])
-    assert macro_f1(confusion) == pytest.approx((6 / 9 + 8 / 11) / 2)
-    assert np.isnan(macro_f1(np.zeros((3, 3))))
+pairs = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1)
+
+
+@given(pairs)
+def test_f1_is_the_mean_of_its_values(labelled: list[tuple[str, str]]) -> None:
+    truth, guess = map(list, zip(*labelled, strict=True))
+    values = f1_values(truth, guess, LABELS)
+    assert values is not None
+    assert values.mean() == pytest.approx(f1_score(truth, guess, average="macro"))
+    of_a = f1_values(truth, guess, "A")
+    if of_a is None:  # a label that nobody gives or has does not count
+        assert "A" not in truth + guess
+    else:
+        one = f1_score(truth, guess, labels=["A"], average="macro", zero_division=0)
+        assert of_a.mean() == pytest.approx(one)
+
+
+@pytest.mark.parametrize("guess", [["A", "B"] * 10, ["B", "A"] * 10])
+def test_f1_has_no_interval_where_all_is_right_or_wrong(guess: list[str]) -> None:
+    found = figures(["A", "B"] * 10, guess, range(20), LABELS, "A")
+    for name in ("f1", "f1_purchase"):
+        value = float(guess[0] == "A")
+        assert found[name] == {"value": value, "low": None, "high": None, "n": 20}
+    assert found["accuracy"]["high"] - found["accuracy"]["low"] > 0.1
 
 
 def test_what_is_unscored_is_neither_right_nor_wrong() -> None:
@@ -67,25 +87,52 @@ def test_dialogues_of_one_cluster_are_no_evidence_of_their_own() -> None:
     assert width(naive) < 0.6 * width(alone)
 
 
-def test_the_interval_of_f1_covers_the_truth() -> None:
-    truth, guess = _labelled(100_000, 2)
-    true = f1_score(truth, guess, average="macro")
-    covered = 0
-    for start in range(0, 10_000, 100):
-        part = slice(start, start + 100)
-        found = figures(truth[part], guess[part], range(100), LABELS, "A")["f1"]
+def test_the_interval_of_f1_covers_the_truth_from_ten_clusters_on() -> None:
+    rng = np.random.default_rng(0)
+
+    def drawn(clusters: int) -> tuple[list[str], list[str]]:
+        """15 dialogues a cluster, each of which is as hard as it is."""
+        bought = rng.random((clusters, 15)) < rng.uniform(0.2, 0.6, (clusters, 1))
+        wrong = rng.random((clusters, 15)) < rng.beta(2, 6, (clusters, 1))
+        truth, guess = (np.where(b, "A", "B").ravel().tolist() for b in (bought, bought ^ wrong))
+        return truth, guess
+
+    true = f1_score(*drawn(5_000), average="macro")
+    covered, clusters = 0, np.repeat(np.arange(10), 15).tolist()
+    for _ in range(200):
+        found = figures(*drawn(10), clusters, ["A", "B"], "A")["f1"]
         covered += found["low"] <= true <= found["high"]
-    assert 89 <= covered <= 99
+    assert 0.92 <= covered / 200 <= 0.985  # a percentile bootstrap of clusters covers 89 %
 
 
 def test_the_difference_is_over_what_both_have_labelled() -> None:
     truth = ["A"] * 40
     first = ["A"] * 30 + [None] * 10
     second = ["B"] * 15 + ["A"] * 25
-    found = accuracy_difference(truth, first, second, range(40))
-    assert found["n"] == 30
-    assert found["difference"] == pytest.approx(0.5)
-    assert 0 < found["low"] < 0.5 < found["high"]
-    assert found["p_value"] < 0.01
-    none = accuracy_difference(truth, first, [None] * 40, range(40))
-    assert (none["difference"], none["n"]) == (None, 0)
+    found = lead(truth, first, second, range(40), LABELS, "A")
+    assert found["answered"] == 30
+    assert found["accuracy"]["value"] == pytest.approx(0.5)
+    assert 0 < found["accuracy"]["low"] < 0.5 < found["accuracy"]["high"]
+    assert found["accuracy"]["p_value"] < 0.01
+    none = lead(truth, first, [None] * 40, range(40), LABELS, "A")
+    assert (none["answered"], none["accuracy"]["value"], none["f1"]["p_value"]) == (0, None, None)
+
+
+def test_the_difference_of_f1_is_that_of_a_bootstrap() -> None:
+    truth, first = _labelled(300, 3, right=0.8)
+    second = _labelled(300, 4)[1]
+    clusters = [i // 5 for i in range(300)]
+
+    def apart(rows: list[int]) -> float:
+        true, a, b = ([given[i] for i in rows] for given in (truth, first, second))
+        of_a, of_b = (f1_values(true, given, LABELS) for given in (a, b))
+        return float(of_a.mean() - of_b.mean())  # type: ignore[union-attr]
+
+    found = lead(truth, first, second, clusters, LABELS, "A")["f1"]
+    assert found["value"] == pytest.approx(apart(list(range(300))))
+    rng = np.random.default_rng(0)
+    draws = [
+        [5 * int(c) + i for c in rng.integers(0, 60, 60) for i in range(5)] for _ in range(300)
+    ]
+    spread = np.std([apart(rows) for rows in draws])
+    assert (found["high"] - found["low"]) / 4 == pytest.approx(spread, rel=0.15)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -10,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salesllm.scoring.calibration import (
-    COLDEST,
     Bin,
-    brier,
     calibration_error,
     error_by_chance,
+    figures,
     fit_temperature,
     log_loss,
     reliability,
@@ -63,7 +63,12 @@ def test_one_probability_is_one_bin() -> None:
 
 
 def test_brier_and_log_loss_by_hand() -> None:
-    assert brier([0.8, 0.4], [1, 1]) == pytest.approx([0.04, 0.36])
+    said = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.0, 1.0]]
+    found = figures(said, [0, 1, 1, 0], 1, "wxyz", 2)
+    assert found["brier"]["value"] == pytest.approx((0.01 + 0.04 + 0.36 + 1.0) / 4)
+    assert 0 < found["brier"]["low"] < 0.3525 < found["brier"]["high"] <= 1
+    same = figures(said * 5, [0, 1, 1, 0] * 5, 1, "wxyz" * 5, 2)["brier"]
+    assert same["high"] == pytest.approx(found["brier"]["high"])  # a cluster is one
     assert log_loss([[0.5, 0.5], [0.25, 0.75]], [0, 1]) == pytest.approx(
         (np.log(2) + np.log(4 / 3)) / 2
     )
@@ -99,6 +104,6 @@ def test_the_temperature_that_made_the_labels_is_found(true: float) -> None:
     assert np.argmin(losses) == 10
 
 
-def test_a_scorer_that_is_always_right_gets_the_coldest() -> None:
-    said = [[0.9, 0.1], [0.2, 0.8]]
-    assert fit_temperature(said, [0, 1]) == pytest.approx(COLDEST, rel=1e-4)
+@pytest.mark.parametrize("labels", [[0, 1, 0], [1, 0, 1], [1, 1, 0]])  # the last: hardly better
+def test_no_temperature_where_all_is_right_or_no_better_than_chance(labels: list[int]) -> None:
+    assert math.isnan(fit_temperature([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], labels))
