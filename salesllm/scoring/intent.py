@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _WINDOW = 2048  # dialogues that are sorted by length, and in memory, at once
 _SAMPLE = 100  # one of so many is read in both precisions, sure or not
-_MARGIN = 2.0  # so many times what rounding was seen to do is a lead that it cannot turn
+_MARGIN = 4.0  # a lead so many times what rounding was seen to do is safe from it
 
 Ending = tuple[int, ...]
 Logits = npt.NDArray[np.float64]
