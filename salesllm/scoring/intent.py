@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
@@ -21,9 +22,10 @@ from salesllm.scoring.ending import SCHEMAS, IntentSettings, encode_endings
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-_WINDOW = 2048  # dialogues that are sorted by length, and in memory, at once
+_WINDOW = 2048  # dialogues in memory at once
+_STEP = 16  # lengths in a batch are rounded up to a multiple of it
 _SAMPLE = 100  # one of so many is read in both precisions, sure or not
-_MARGIN = 4.0  # how far a lead must be above what rounding was seen to do
+_MARGIN = 4.0  # a lead so many times what rounding was seen to do is safe from it
 
 Ending = tuple[int, ...]
 Logits = npt.NDArray[np.float64]
@@ -130,8 +132,13 @@ class IntentScorer:
         import torch
 
         found: dict[Ending, Logits] = {}
-        for batch in _batches(sorted(dict.fromkeys(endings), key=len), self._batch_tokens):
-            inputs = self.tokenizer.pad({"input_ids": list(map(list, batch))}, return_tensors="pt")
+        for width, batch in self._batches(endings):
+            inputs = self.tokenizer.pad(
+                {"input_ids": list(map(list, batch))},
+                padding="max_length",
+                max_length=width,
+                return_tensors="pt",
+            )
             with torch.inference_mode():
                 logits = model(**inputs.to(model.device)).logits
             found |= zip(batch, logits.cpu().double().numpy(), strict=True)
@@ -142,15 +149,27 @@ class IntentScorer:
         """The model in bfloat16; None where that would not be faster."""
         import torch
 
-        capabilities: Mapping[str, Any] = getattr(
-            torch.cpu, "get_capabilities", dict
-        )()  # not in every version
-        fast = capabilities.get("avx512_bf16", False)
-        if self.model.device.type != "cpu" or self.model.dtype != torch.float32 or not fast:
+        known: Any = getattr(torch.cpu, "get_capabilities", dict)  # which older versions lack
+        fast = self.model.device.type == "cpu" and known().get("avx512_bf16", False)
+        if not fast or self.model.dtype != torch.float32:
             return None
         half = copy.deepcopy(self.model).to(torch.bfloat16)
         half.set_attn_implementation("eager")  # of these the faster one in bfloat16
         return half
+
+    def _batches(self, endings: Iterable[Ending]) -> Iterator[tuple[int, list[Ending]]]:
+        """Padded length and endings of each batch, every ending once.
+
+        Lengths are rounded up: every new shape costs memory and time, a little padding does not.
+        """
+        groups: dict[int, list[Ending]] = defaultdict(list)
+        for ending in dict.fromkeys(endings):
+            rounded = math.ceil(len(ending) / _STEP) * _STEP
+            groups[min(rounded, self.settings.max_tokens)].append(ending)
+        for width, group in groups.items():
+            rows = max(1, self._batch_tokens // width)
+            for start in range(0, len(group), rows):
+                yield width, group[start : start + rows]
 
     @property
     def _batch_tokens(self) -> int:
@@ -180,17 +199,6 @@ def _finish_first_token_only(model: Any) -> None:
     if model.config.model_type in ("bert", "roberta", "xlm-roberta"):
         after_attention = model.base_model.encoder.layer[-1].attention.output
         after_attention.register_forward_pre_hook(lambda _, states: tuple(s[:, :1] for s in states))
-
-
-def _batches(endings: Sequence[Ending], tokens: int) -> Iterator[Sequence[Ending]]:
-    """Cuts what is sorted by length into batches of at most so many tokens, padding included."""
-    start = 0
-    for end, ending in enumerate(endings):
-        if end > start and (end - start + 1) * len(ending) > tokens:
-            yield endings[start:end]
-            start = end
-    if start < len(endings):
-        yield endings[start:]
 
 
 def install(config: Any, settings: IntentSettings) -> None:
