@@ -33,7 +33,7 @@ from salesllm.errors import InputError, entry_point
 from salesllm.files import all_or_none, refuse_existing, sha256, write_json
 from salesllm.provenance import provenance
 from salesllm.recipe import SHELL, load_recipe
-from salesllm.scoring.intent import SCHEMAS
+from salesllm.scoring.ending import SCHEMAS
 from salesllm.training.labelling import LabellerRecipe, label_dialogues
 from salesllm.training.labels import LabelledDialogue, label_outcomes
 from salesllm.training.votes import Votes, majority, read_votes, summary, write_votes

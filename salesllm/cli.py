@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,6 +63,15 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
 
     command = commands.add_parser(
+        "report",
+        help="write the tables and the HTML report of a finished benchmark run",
+        description="Writes table10.md, table10.tex, table10.csv and report/index.html into the "
+        "run's folder. eval/benchmark.py does so by itself; an older run's are written anew.",
+    )
+    command.add_argument("run_dir", type=Path, metavar="RUN_DIR", help="output_dir of the run")
+    command.add_argument("--open", action="store_true", help="open the report in a browser")
+
+    command = commands.add_parser(
         "lint",
         help="find faults in a file of scenarios",
         description="Our scenarios, or rows of the paper's released benchmark. The exit code is 0 "
@@ -97,6 +107,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         prepare(arguments.output_dir, seed=arguments.seed, scale=arguments.scale)
         print(f"{arguments.output_dir}: sample data and untrained models for recipes/*/tiny*")
+    elif arguments.command == "report":
+        from salesllm.report.benchmark import publish
+
+        written = publish(arguments.run_dir)
+        for path in written:
+            print(path)
+        if arguments.open:
+            webbrowser.open(written[-1].resolve().as_uri())
     elif arguments.command == "lint":
         from salesllm.scenarios.lint import lint
         from salesllm.scenarios.lint.show import as_json, as_text

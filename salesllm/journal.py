@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import os
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -76,6 +77,10 @@ class Journal:
     def done(self, kind: str, cell: Cell) -> bool:
         return self._latest.get((kind, cell), (0, False))[1]
 
+    def has(self, kind: str, cell: Cell) -> bool:
+        """Whether there is a line at all, if only of a failure."""
+        return (kind, cell) in self._latest
+
     def get(self, kind: str, cell: Cell) -> dict[str, Any] | None:
         """The latest line, failures included; None where there is none."""
         if (kind, cell) not in self._latest:
@@ -90,6 +95,30 @@ class Journal:
     def kinds(self) -> set[str]:
         """Every kind of line there is."""
         return {kind for kind, _ in self._latest}
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """Every line but the header, also those that later ones have replaced."""
+        self._file.seek(0)
+        self._file.readline()
+        for line in self._file:
+            yield dict(json.loads(line))
+
+    def adopt(self, other: Journal) -> int:
+        """Takes over what another journal of the same job has done and this one has not.
+
+        Returns:
+            How many lines that were.
+        """
+        taken = 0
+        for kind, cell in other._latest:
+            if other.done(kind, cell) and not self.done(kind, cell):
+                entry = other.get(kind, cell)
+                assert entry is not None  # it is done
+                self._latest[kind, cell] = self._write(entry, sync=False), True
+                taken += 1
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return taken
 
     def _lock(self) -> None:
         try:
@@ -110,7 +139,9 @@ class Journal:
                 if number == 1:
                     changed = list(changes(entry["header"], header))
                 else:
-                    self._latest[entry["kind"], tuple(entry["cell"])] = offset, entry["ok"]
+                    # Names recur in thousands of cells: each is kept once.
+                    cell = tuple(map(sys.intern, entry["cell"]))
+                    self._latest[sys.intern(entry["kind"]), cell] = offset, entry["ok"]
             except (ValueError, TypeError, KeyError):
                 problem, fix = "not a line of a journal", "Remove the line"
                 raise InputError(problem, path=self.path, line=number, fix=fix) from None
@@ -124,11 +155,12 @@ class Journal:
         if offset == 0:
             self._write({"header": header})
 
-    def _write(self, entry: Mapping[str, Any]) -> int:
+    def _write(self, entry: Mapping[str, Any], *, sync: bool = True) -> int:
         offset = self._file.seek(0, os.SEEK_END)
         self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        if sync:
+            self._file.flush()
+            os.fsync(self._file.fileno())
         return offset
 
 

@@ -28,12 +28,13 @@ class Recipe(BaseModel):
             return values
         optional = {name for name, field in cls.model_fields.items() if field.default is None}
         return {
-            key: None if key in optional and _is_none(value) else value
+            key: None if key in optional and is_none(value) else value
             for key, value in values.items()
         }
 
 
-def _is_none(value: Any) -> bool:
+def is_none(value: Any) -> bool:
+    """Whether the command line takes something back."""
     return isinstance(value, str) and value.lower() in ("none", "")
 
 

@@ -6,11 +6,11 @@ They write commas, semicolons or tabs between the cells; what is read here may h
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from salesllm.errors import InputError
-from salesllm.files import atomic_open, read_lines
+from salesllm.files import atomic_open, read_jsonl, read_lines
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula; an apostrophe before it says text."""
@@ -84,6 +84,51 @@ def read_sheet(path: str | Path, columns: Sequence[str]) -> Iterator[tuple[int, 
         texts = [_read(cell) for cell in cells] + [""] * (len(header) - len(cells))
         if any(texts):
             yield line, dict(zip(header, texts, strict=True))
+
+
+def read_opinions(
+    path: str | Path, columns: tuple[str, str, str], dialogues: Container[str]
+) -> Iterator[tuple[int, str, str, str]]:
+    """Yields (line, dialogue, person, what it said of it): what several people say of dialogues.
+
+    Args:
+        path: A sheet; or, where its name ends in `.jsonl`, one object a line.
+        columns: Those of the dialogue's id, the person and what it says, which may be blank.
+        dialogues: Ids that there are.
+
+    Raises:
+        InputError: Names line and field of the first row with an unknown dialogue, nobody, or a
+            person that has spoken of the dialogue before.
+    """
+    rows = read_sheet(path, columns)
+    if Path(path).suffix == ".jsonl":
+        rows = ((line, _texts(row, columns, path, line)) for line, row in read_jsonl(path))
+    lines: dict[tuple[str, str], int] = {}
+    for line, row in rows:
+        dialogue, person, said = (row[name] for name in columns)
+        problem = None
+        if dialogue not in dialogues:
+            problem, name = f"there is no dialogue {dialogue!r}", columns[0]
+            fix = "Give the file of dialogues that this is about"
+        elif not person:
+            problem, name, fix = "is empty", columns[1], "Say who this is from"
+        elif first := lines.get((dialogue, person)):
+            problem, name = f"{person!r} has a row about {dialogue!r} on line {first}", columns[1]
+            fix = "Keep one of the rows"
+        if problem:
+            raise InputError(problem, path=path, line=line, field=name, fix=fix)
+        lines[dialogue, person] = line
+        yield line, dialogue, person, said
+
+
+def _texts(
+    row: Mapping[str, object], columns: Sequence[str], path: str | Path, line: int
+) -> dict[str, str]:
+    for name in columns:
+        if name not in row:
+            fix = f"Give every line {', '.join(columns)}"
+            raise InputError("is missing", path=path, line=line, field=name, fix=fix)
+    return {name: "" if row[name] is None else str(row[name]).strip() for name in columns}
 
 
 def write_sheet(

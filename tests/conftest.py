@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from loopback import Loopback
+from runs import CANARY, actor
 from transformers import PreTrainedTokenizerBase
 
 from salesllm.training.tiny import train_tokenizer
@@ -36,4 +37,12 @@ def repository() -> Path:
 def loopback() -> Iterator[Loopback]:
     """An endpoint that speaks the OpenAI protocol, on a port of this machine."""
     with Loopback() as running:
+        yield running
+
+
+@pytest.fixture
+def actors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    """A seller, a buyer and a judge, behind a key."""
+    monkeypatch.setenv("BENCHMARK_TEST_KEY", CANARY)
+    with Loopback(reply=actor, key=CANARY) as running:
         yield running

@@ -23,12 +23,14 @@ class Fault:
     Attributes:
         status: For `status`.
         retry_after: The header's value, if it is sent.
+        code: Of the error, beside its message.
         seconds: For `stall`: how long before the answer comes after all.
     """
 
     kind: Kind = "status"
     status: int = 500
     retry_after: str | None = None
+    code: str | None = None
     seconds: float = 5.0
 
 
@@ -41,25 +43,27 @@ class Loopback:
     """The endpoint, in a thread of its own, for as long as the `with` block lasts.
 
     Attributes:
-        reply: Says the answer to a request's body.
+        reply: Says the answer to a request's body: its text, or what its choice holds instead of
+            the usual.
         faults: Taken one a request, in order; None answers as it should.
         fault_of: Says the fault of a request by its body, once `faults` are used up.
         key: The only key it accepts. A wrong one is echoed in the refusal, as some servers do.
         requests: Every body it received.
         headers: Their headers.
-        most_at_once: The most requests that were in flight together.
+        in_flight: Requests that it has not answered yet.
+        most_at_once: The most that were in flight together.
     """
 
-    reply: Callable[[dict[str, Any]], str] = echo
+    reply: Callable[[dict[str, Any]], str | dict[str, Any]] = echo
     faults: deque[Fault | None] = field(default_factory=deque)
     fault_of: Callable[[dict[str, Any]], Fault | None] = lambda body: None
     key: str | None = None
     delay: float = 0.0
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    in_flight: int = 0
     most_at_once: int = 0
     url: str = ""
-    _in_flight: int = 0
 
     def __enter__(self) -> Loopback:
         self._loop = asyncio.new_event_loop()
@@ -95,12 +99,12 @@ class Loopback:
         self._thread.join(10)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self._in_flight += 1
-        self.most_at_once = max(self.most_at_once, self._in_flight)
+        self.in_flight += 1
+        self.most_at_once = max(self.most_at_once, self.in_flight)
         try:
             return await self._answer(request)
         finally:
-            self._in_flight -= 1
+            self.in_flight -= 1
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
@@ -112,7 +116,7 @@ class Loopback:
         fault = self.faults.popleft() if self.faults else self.fault_of(body)
         if fault is not None and fault.kind == "status":
             headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
-            return _error(fault.status, f"fault {fault.status}", headers)
+            return _error(fault.status, f"fault {fault.status}", headers, fault.code)
         if fault is not None and fault.kind == "cut":
             assert request.transport is not None
             request.transport.close()
@@ -128,16 +132,21 @@ class Loopback:
         return web.Response(text=answer, content_type="application/json")
 
 
-def _completion(model: str, text: str, finish_reason: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
+def _completion(model: str, said: str | dict[str, Any], finish_reason: str) -> dict[str, Any]:
+    choice: dict[str, Any] = {"index": 0, "finish_reason": finish_reason}
+    if isinstance(said, str):
+        said = {"message": {"role": "assistant", "content": said}}
     return {
         "id": "loopback",
         "object": "chat.completion",
         "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+        "choices": [choice | said],
         "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
     }
 
 
-def _error(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
-    return web.json_response({"error": {"message": message}}, status=status, headers=headers)
+def _error(
+    status: int, message: str, headers: dict[str, str] | None = None, code: str | None = None
+) -> web.Response:
+    error = {"message": message, "code": code}
+    return web.json_response({"error": error}, status=status, headers=headers)

@@ -9,7 +9,7 @@ import pytest
 
 LIBRARY = Path(__file__).parents[1] / "salesllm"
 FLOORS = (
-    {"dedup", "errors", "progress", "provenance", "quantities", "stats"},
+    {"dedup", "errors", "loop", "progress", "provenance", "quantities", "stats"},
     {"files", "journal"},
     {"dialogue", "sheets"},
     {"scenario", "recipe", "splits"},
@@ -18,7 +18,7 @@ FLOORS = (
     {"chat"},
     {"simulate", "scoring", "fidelity"},
     {"benchmark", "training"},
-    {"preferences", "generation"},
+    {"preferences", "generation", "inspect_bridge"},
     {"report"},
     {"quickstart"},
     {"cli"},

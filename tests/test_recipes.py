@@ -14,6 +14,7 @@ from transformers import TrainingArguments
 from trl import DPOConfig, ModelConfig, SFTConfig
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
+from salesllm.benchmark.robustness import JudgeRecipe
 from salesllm.errors import InputError
 from salesllm.fidelity.ablation import AblationRecipe
 from salesllm.generation.recipe import RECIPES
@@ -26,9 +27,11 @@ from salesllm.training.arguments import (
     parse_recipe,
 )
 from salesllm.training.labelling import LabellerRecipe
+from salesllm.training.validation import ValidationRecipe
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted(path.relative_to(ROOT / "recipes") for path in ROOT.glob("recipes/**/*.yaml"))
+# models.yaml, beside the folders, is no recipe of a job.
+FILES = sorted(path.relative_to(ROOT / "recipes") for path in ROOT.glob("recipes/*/**/*.yaml"))
 
 SFT = (CustomerArguments, SFTConfig, ModelConfig)
 DPO = (PreferenceArguments, DPOConfig, ModelConfig)
@@ -37,6 +40,8 @@ SCHEMAS: dict[str, type[Recipe]] = {
     "benchmark": BenchmarkRecipe,
     "ablation": AblationRecipe,
     "labels": LabellerRecipe,
+    "judge": JudgeRecipe,
+    "intent_eval": ValidationRecipe,
 }
 
 # Recipes for a GPU ask for bf16, which transformers refuses on a machine without one.

@@ -24,7 +24,8 @@ from transformers import (
 from trl import ModelConfig
 
 from salesllm.errors import entry_point
-from salesllm.scoring.intent import SCHEMAS, IntentScorer, IntentSettings, encode_ending
+from salesllm.scoring.ending import SCHEMAS, IntentSettings, encode_ending
+from salesllm.scoring.intent import IntentScorer
 from salesllm.stats import proportion
 from salesllm.training.arguments import (
     METRICS,

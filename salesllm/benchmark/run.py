@@ -1,110 +1,122 @@
 """Runs a benchmark: simulate, judge, score, sum up. The same recipe again continues the run.
 
 What dialogues depend on may not change within a folder. What only scores depend on may: the
-dialogues are then scored anew, all of them, so that no summary mixes two judges.
+dialogues are then scored anew, all of them, so that no summary mixes two judges. A run may also
+grow: another salesperson or customer, more repeats, a higher `limit`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import hashlib
-import itertools
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
-from salesllm.benchmark.summary import summarise
-from salesllm.chat.base import Chat
-from salesllm.chat.providers import PATIENCE, ChatSpec, check_chat, open_chat
+from salesllm import loop
+from salesllm.benchmark.budget import (
+    Prices,
+    Purse,
+    estimate,
+    require_prices,
+    table_of_costs,
+    total_of,
+    usages,
+)
+from salesllm.benchmark.cast import Cast
+from salesllm.benchmark.cell import DIALOGUES, JOURNAL, SCORES, SUMMARY, Cell, cells_of
+from salesllm.benchmark.inputs import Inputs, inputs_of, introduce, refuse_finished
+from salesllm.benchmark.leaderboard import leaderboard
+from salesllm.benchmark.recipe import BenchmarkRecipe, first_of_each_language, scenarios_of
+from salesllm.benchmark.scores import load_scorers, rows_of
+from salesllm.benchmark.summary import slim, summarise
+from salesllm.benchmark.work import Work
 from salesllm.dialogue import Dialogue, Language, Speaker, Turn
 from salesllm.errors import InputError
-from salesllm.files import (
-    checkpoint_sha256,
-    digest,
-    finished_run,
-    read_json,
-    require_model,
-    write_json,
-    write_jsonl,
-)
+from salesllm.files import atomic_open, jsonl, write_json
 from salesllm.journal import Journal
-from salesllm.progress import progress
-from salesllm.prompts import load_prompt, prompt_versions
+from salesllm.prompts import load_prompt
 from salesllm.provenance import provenance
 from salesllm.scenario import Scenario, require_fields
 from salesllm.scenarios.scripts import script_of
-from salesllm.scoring import judge, rules
-from salesllm.scoring.final import final_score
-from salesllm.simulate import derived_seed, simulate
+from salesllm.scoring import grounding, judge
 
 if TYPE_CHECKING:
-    from salesllm.scoring.intent import IntentScore, IntentScorer
-
-JOURNAL, DIALOGUES, SCORES, SUMMARY = (
-    "journal.jsonl", "dialogues.jsonl", "scores.jsonl", "summary.json",
-)  # fmt: skip
-_CHUNK = 512  # dialogues in memory at once while scoring
-
-
-class Cell(NamedTuple):
-    """One dialogue of a run: who talks to whom about what."""
-
-    salesperson: str
-    customer: str
-    scenario: str
+    from salesllm.scoring.intent import IntentScorer
 
 
 def run_benchmark(recipe: BenchmarkRecipe, console: Console | None = None) -> dict[str, Any]:
     """Runs a recipe to its end, or continues it where it was stopped.
 
-    Writes to `output_dir`: `journal.jsonl` as it goes; at the end `dialogues.jsonl` (all that did
-    not fail), `scores.jsonl` (a row a cell, failed ones too) and `summary.json`.
+    Writes to `recipe.folder`: `journal.jsonl` as it goes; at the end `dialogues.jsonl` (all that
+    did not fail), `scores.jsonl` (a row a cell, failed ones too) and `summary.json`.
 
     Returns:
-        What `summary.json` holds.
+        What `summary.json` holds; with `dry_run`, `{}`.
 
     Raises:
         InputError: Something the recipe names cannot be used, or `output_dir` holds another run,
             or the finished one of this recipe.
     """
     console = console or Console()
-    scenarios = {scenario.id: scenario for scenario in scenarios_of(recipe)}
-    cells = [
-        Cell(salesperson.name, customer.name, scenario)
-        for customer in recipe.customers  # outermost: a local one stays loaded for all its cells
-        for salesperson in recipe.salespeople
-        for scenario in scenarios
-    ]
+    everything = scenarios_of(recipe)
+    scenarios = {s.id: s for s in first_of_each_language(everything, recipe.limit)}
+    cells = cells_of(recipe, scenarios)
     _rehearse(recipe, scenarios.values())
-    cast = _Cast(recipe)
-    inputs = _inputs(recipe, scenarios.values())
-    out = recipe.output_dir
+    require_prices(recipe)
+    inputs = inputs_of(recipe, scenarios.values(), everything)
+    out = recipe.folder
+    if recipe.dry_run:
+        _say_what_is_left(recipe, cells, scenarios, inputs, console)
+        return {}
+    cast = Cast(recipe)
+    languages = {scenario.language for scenario in scenarios.values()}
+    guard = None
+    if recipe.guard is not None:
+        from salesllm.benchmark.guard import open_guard  # scikit-learn takes its time
+
+        guard = open_guard(recipe.guard, languages)
     if not recipe.overwrite:
-        _refuse_finished(out, inputs)
-    scorers = _load_scorers(recipe, {scenario.language for scenario in scenarios.values()})
+        refuse_finished(out, inputs)
+    scorers = load_scorers(recipe, languages)
     with Journal(out / JOURNAL, inputs.dialogues, anew=recipe.overwrite) as journal:
+        introduce(inputs, journal)
         (out / SUMMARY).unlink(missing_ok=True)  # until it is there again, the run is unfinished
-        asyncio.run(_talk(recipe, cells, scenarios, cast, journal, inputs.selling, console))
-        spoken = (_dialogue(cell, scenarios, journal) for cell in cells)
-        write_jsonl(
-            out / DIALOGUES,
-            (d.model_dump(mode="json", exclude_defaults=True) for d in spoken if d is not None),
-        )
-        rows = list(_score(recipe, cells, scenarios, journal, inputs.selling, scorers))
-    write_jsonl(out / SCORES, rows)
-    summary = summarise(recipe, rows) | {
-        "provenance": provenance(
-            recipe=recipe.model_dump(mode="json"), **inputs.record, inputs_sha256=inputs.digest
-        )
-    }
+        for folder in recipe.merge:
+            _take_over(folder, journal, inputs, console)
+        if not recipe.merge:
+            purse = _purse(recipe, cells, scenarios, inputs, journal)
+            work = Work(recipe, scenarios, cast, journal, inputs, purse, guard)
+            loop.run(work.run(cells, console))
+        del cast  # a local model's memory is the scorers' now
+        summary = _score(recipe, cells, scenarios, journal, inputs, scorers)
+    summary["provenance"] = provenance(
+        recipe=recipe.model_dump(mode="json"), **inputs.record, inputs_sha256=inputs.digest
+    )
     write_json(out / SUMMARY, summary)
     return summary
+
+
+def _score(
+    recipe: BenchmarkRecipe,
+    cells: Sequence[Cell],
+    scenarios: Mapping[str, Scenario],
+    journal: Journal,
+    inputs: Inputs,
+    scorers: Mapping[Language, IntentScorer],
+) -> dict[str, Any]:
+    """Writes dialogues and rows, none of them in memory for longer than it takes, and sums up."""
+    rows = []
+    out = recipe.folder
+    with atomic_open(out / DIALOGUES) as dialogues, atomic_open(out / SCORES) as scores:
+        for row, dialogue in rows_of(recipe, cells, scenarios, journal, inputs, scorers):
+            scores.write(jsonl([row]))
+            if dialogue is not None:
+                dialogues.write(jsonl([dialogue.model_dump(mode="json", exclude_defaults=True)]))
+            rows.append(slim(row))
+    return summarise(recipe, rows, planned=len(cells)) | {
+        "leaderboard": leaderboard(rows, alpha=recipe.alpha, seed=recipe.seed)
+    }
 
 
 def _rehearse(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> None:
@@ -120,335 +132,60 @@ def _rehearse(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> None:
         script_of(scenario, Speaker.SALESPERSON, "script", recipe.prompts_dir)
         for customer in recipe.customers:
             script_of(scenario, Speaker.CUSTOMER, customer.customer_style, recipe.prompts_dir)
-        if recipe.judge is not None:
-            prompt = load_prompt(judge.PROMPT, scenario.language, recipe.prompts_dir)
-            prompt.render(assistant_goal="", history="")
+        opener = Turn(speaker=Speaker.CUSTOMER, text=scenario.attributes.initial_utterance)
+        dialogue = Dialogue(
+            id="rehearsal",
+            language=scenario.language,
+            source="benchmark",
+            product_line="",
+            turns=(opener, Turn(speaker=Speaker.SALESPERSON, text="...")),
+        )
+        if recipe.judge:
+            judge.question(dialogue, scenario.product, recipe.prompts_dir)
+        if recipe.auditor:
+            prompt = load_prompt(grounding.PROMPT, scenario.language, recipe.prompts_dir)
+            prompt.render(facts="", history="")
 
 
-class _Cast:
-    """Everybody who speaks in a run.
-
-    Endpoints are open throughout, which also finds a missing key before the first call. Local
-    checkpoints are open only while their dialogues run: memory rarely holds two.
-    """
-
-    def __init__(self, recipe: BenchmarkRecipe) -> None:
-        self._specs = {(side, spec.name): spec for side, spec in recipe.speakers()}
-        for (side, _), spec in self._specs.items():
-            check_chat(spec, side)
-        self._open: dict[tuple[str, str], Chat] = {
-            key: open_chat(spec) for key, spec in self._specs.items() if spec.provider != "local"
-        }
-
-    def spec(self, side: str, name: str) -> ChatSpec:
-        return self._specs[side, name]
-
-    def chat(self, side: str, name: str) -> Chat:
-        return self._open[side, name]
-
-    def local(self, cell: Cell) -> tuple[tuple[str, str], ...]:
-        """Which local checkpoints a cell needs."""
-        sides = (("customers", cell.customer), ("salespeople", cell.salesperson))
-        return tuple(key for key in sides if self._specs[key].provider == "local")
-
-    def load(self, needed: Sequence[tuple[str, str]]) -> None:
-        """Opens these local checkpoints and closes all others."""
-        for key, spec in self._specs.items():
-            if spec.provider == "local" and key not in needed:
-                self._open.pop(key, None)
-        gc.collect()
-        if "torch" in sys.modules:
-            import torch
-
-            torch.cuda.empty_cache()
-        for key in needed:
-            if key not in self._open:
-                self._open[key] = open_chat(self._specs[key])
-
-
-async def _talk(
+def _say_what_is_left(
     recipe: BenchmarkRecipe,
     cells: Sequence[Cell],
     scenarios: Mapping[str, Scenario],
-    cast: _Cast,
-    journal: Journal,
-    selling: str,
+    inputs: Inputs,
     console: Console,
 ) -> None:
-    """Brings every cell to its end, `concurrency` of them at a time."""
-    judged = recipe.judge is not None
-    todo = [
-        cell
-        for cell in cells
-        if not journal.done("dialogue", cell) or (judged and not journal.done(selling, cell))
-    ]
-    groups: dict[tuple[tuple[str, str], ...], list[Cell]] = {}
-    for cell in todo:
-        needed = () if journal.done("dialogue", cell) else cast.local(cell)
-        if recipe.judge is not None and recipe.judge.provider == "local":
-            needed = (*needed, ("judge", recipe.judge.name))
-        groups.setdefault(needed, []).append(cell)
-
-    name = f"{recipe.name}: dialogues"
-    with progress(console, name, len(cells), len(cells) - len(todo)) as advance:
-
-        async def work(queue: Iterator[Cell]) -> None:
-            for cell in queue:
-                scenario = scenarios[cell.scenario]
-                if not journal.done("dialogue", cell):
-                    await _simulate(recipe, cell, scenario, cast, journal)
-                if judged and journal.done("dialogue", cell):
-                    await _judge(recipe, cell, scenarios, cast, journal, selling)
-                advance(failed=not journal.done("dialogue", cell))
-
-        for needed, group in groups.items():
-            cast.load(needed)
-            queue = iter(group)
-            workers = min(recipe.concurrency, len(group))
-            await asyncio.gather(*(work(queue) for _ in range(workers)))
+    path = recipe.folder / JOURNAL
+    if path.exists() and not recipe.overwrite:
+        with Journal(path, inputs.dialogues) as journal:
+            found = estimate(recipe, cells, scenarios, inputs, journal)
+    else:
+        found = estimate(recipe, cells, scenarios, inputs, None)
+    console.print(table_of_costs(*found))
 
 
-async def _simulate(
-    recipe: BenchmarkRecipe, cell: Cell, scenario: Scenario, cast: _Cast, journal: Journal
-) -> None:
-    simulated = await simulate(
-        scenario,
-        cast.chat("salespeople", cell.salesperson),
-        cast.chat("customers", cell.customer),
-        rounds=recipe.rounds,
-        sampling=recipe.sampling.settings(),
-        customer_style=cast.spec("customers", cell.customer).customer_style,
-        seed=recipe.seed,
-        prompts_dir=recipe.prompts_dir,
-    )
-    journal.append(
-        "dialogue",
-        cell,
-        ok=not simulated.termination.failed,
-        turns=[turn.model_dump(mode="json") for turn in simulated.turns],
-        termination=simulated.termination,
-        usage={side: asdict(usage) for side, usage in simulated.usage.items()},
-        finish_reasons=simulated.finish_reasons,
-        error=simulated.error,
-    )
-
-
-async def _judge(
-    recipe: BenchmarkRecipe,
-    cell: Cell,
-    scenarios: Mapping[str, Scenario],
-    cast: _Cast,
-    journal: Journal,
-    selling: str,
-) -> None:
-    dialogue = _dialogue(cell, scenarios, journal)
-    assert dialogue is not None  # it is done
-    rater = judge.SellingJudge(
-        cast.chat("judge", recipe.rater),
-        sampling=recipe.judge_sampling.settings(),
-        attempts=recipe.judge_attempts,
-        prompts_dir=recipe.prompts_dir,
-    )
-    seed = derived_seed(recipe.seed, "judge", *cell)
-    rated = await rater.rate(dialogue, scenarios[cell.scenario].product, seed)
-    journal.append(selling, cell, ok=not rated.failed, rating=asdict(rated))
-
-
-def _dialogue(cell: Cell, scenarios: Mapping[str, Scenario], journal: Journal) -> Dialogue | None:
-    """The cell's dialogue as a record of the project; None for a failed one."""
-    entry = journal.get("dialogue", cell)
-    if entry is None or not entry["ok"]:
-        return None
-    scenario = scenarios[cell.scenario]
-    return Dialogue(
-        id="::".join(cell),
-        language=scenario.language,
-        source="benchmark",
-        product_line=scenario.product.category,
-        turns=tuple(Turn.model_validate(turn) for turn in entry["turns"]),
-        scenario_id=scenario.id,
-        context={
-            "salesperson": cell.salesperson,
-            "customer": cell.customer,
-            "termination": entry["termination"],
-            "finish_reasons": entry["finish_reasons"],
-            "usage": entry["usage"],
-        },
-    )
-
-
-def _score(
+def _purse(
     recipe: BenchmarkRecipe,
     cells: Sequence[Cell],
     scenarios: Mapping[str, Scenario],
+    inputs: Inputs,
     journal: Journal,
-    selling: str,
-    scorers: Mapping[Language, IntentScorer],
-) -> Iterator[dict[str, Any]]:
-    """A row a cell. What has no score says why."""
-    queue = iter(cells)
-    while chunk := list(itertools.islice(queue, _CHUNK)):
-        dialogues = {cell: _dialogue(cell, scenarios, journal) for cell in chunk}
-        buying: dict[Cell, IntentScore] = {}
-        for language, scorer in scorers.items():
-            mine = {c: d for c, d in dialogues.items() if d and d.language == language}
-            buying |= zip(mine, scorer.score(list(mine.values())), strict=True)
-        for cell, dialogue in dialogues.items():
-            scenario, intent = scenarios[cell.scenario], buying.get(cell)
-            yield _row(recipe, cell, scenario, dialogue, intent, journal, selling)
+) -> Purse:
+    if recipe.max_cost is None:
+        return Purse(None, 0.0)
+    prices, spent = Prices(recipe), 0.0
+    auditor = recipe.auditor.name if recipe.auditor else None
+    for entry in journal.entries():  # failures too: they were paid for
+        spent += sum(prices.cost(*used) or 0.0 for used in usages(entry, inputs, auditor))
+    parts, _ = estimate(recipe, cells, scenarios, inputs, journal)
+    assumed = (total_of(parts.values()).cost or 0.0) / max(1, len(cells))
+    return Purse(recipe.max_cost, assumed, spent)
 
 
-def _row(
-    recipe: BenchmarkRecipe,
-    cell: Cell,
-    scenario: Scenario,
-    dialogue: Dialogue | None,
-    intent: IntentScore | None,
-    journal: Journal,
-    selling: str,
-) -> dict[str, Any]:
-    entry = journal.get("dialogue", cell)
-    assert entry is not None  # every cell has been tried
-    row: dict[str, Any] = {
-        "id": "::".join(cell),
-        "salesperson": cell.salesperson,
-        "customer": cell.customer,
-        "scenario_id": scenario.id,
-        "product_id": scenario.product.id,
-        "language": scenario.language,
-        "difficulty": scenario.difficulty,
-        "termination": entry["termination"],
-        "failed": dialogue is None,
-        "error": entry["error"],
-        "turns": len(entry["turns"]),
-        "cut_replies": entry["finish_reasons"].count("length"),
-        "usage": entry["usage"],
-    }
-    why: dict[str, str] = {}
-    rating: dict[str, Any] = {"score": None, "reason": "", "evidence": [], "failed": False}
-    if dialogue is None:
-        why = dict.fromkeys(("buying", "selling"), f"the dialogue failed ({entry['termination']})")
-    else:
-        if intent is None:
-            why["buying"] = f"the recipe names no intent scorer for {scenario.language}"
-        if recipe.judge is None:
-            rating = asdict(rules.rate(dialogue.turns, dialogue.language))
-        else:
-            judged = journal.get(selling, cell)
-            assert judged is not None  # every finished dialogue has been judged
-            rating = judged["rating"]
-            row["usage"] = {**entry["usage"], "judge": rating["usage"]}
-        if rating["score"] is None:
-            why["selling"] = rating["reason"]
-    bought = intent.buying if intent else None
-    return row | {
-        "buying": bought,
-        "intent": {"label": intent.label, "probabilities": intent.probabilities}
-        if intent
-        else None,
-        "selling": rating["score"],
-        "selling_reason": rating["reason"],
-        "selling_evidence": rating["evidence"],
-        "rater": recipe.rater,
-        "final": final_score(bought, rating["score"], recipe.alpha),
-        "unscored": why,
-        "judge_failed": rating["failed"],
-    }
-
-
-def _load_scorers(
-    recipe: BenchmarkRecipe, languages: Iterable[Language]
-) -> dict[Language, IntentScorer]:
-    wanted = {language: path for language, path in recipe.intent.items() if language in languages}
-    if not wanted:
-        return {}
-    for language, path in wanted.items():
-        require_model(path, f"intent.{language}")
-    try:
-        from salesllm.scoring.intent import IntentScorer
-
-        return {language: IntentScorer.load(path, language) for language, path in wanted.items()}
-    except ImportError as error:
-        problem = f"an intent scorer needs the package {error.name}, which is not installed"
-        fix = "Run pip install 'salesllm-trainer[eval]'"
-        raise InputError(problem, field="intent", fix=fix) from None
-
-
-@dataclass(frozen=True)
-class _Inputs:
-    """What a run's results depend on, in JSON values.
-
-    Attributes:
-        dialogues: What must not change while a run is continued: all that a dialogue depends on.
-        selling: The journal's kind of line for this judge's ratings: it names all that they depend
-            on, so that another judge's are not taken for them.
-        record: Fingerprints of scenarios, prompts and checkpoints, for the summary.
-        digest: SHA-256 of all that dialogues and scores depend on.
-    """
-
-    dialogues: dict[str, Any]
-    selling: str
-    record: dict[str, Any]
-    digest: str
-
-
-def _inputs(recipe: BenchmarkRecipe, scenarios: Iterable[Scenario]) -> _Inputs:
-    aside = {"output_dir", "overwrite", "concurrency", "prompts_dir"}  # prompts have versions
-    settings = recipe.model_dump(mode="json", exclude=aside)
-    for spec in (*settings["salespeople"], *settings["customers"], settings["judge"]):
-        if isinstance(spec, dict):
-            for key in PATIENCE:
-                del spec[key]
-    rating = {key: settings.pop(key) for key in ("judge", "judge_attempts", "judge_sampling")}
-    scoring = {key: settings.pop(key) for key in ("intent", "alpha")}
-    fingerprint, languages = hashlib.sha256(), set()
-    for scenario in scenarios:
-        fingerprint.update(scenario.model_dump_json().encode())
-        languages.add(scenario.language)
-
-    def prompts(*names: str) -> dict[str, str]:
-        return prompt_versions(names, languages, recipe.prompts_dir)
-
-    def weights(*sides: str) -> dict[str, str]:
-        local = [(side, spec) for side, spec in recipe.speakers() if spec.provider == "local"]
-        return checkpoint_sha256(Path(spec.model) for side, spec in local if side in sides)
-
-    dialogues = {
-        "recipe": settings,
-        "scenarios_sha256": fingerprint.hexdigest(),
-        "prompts": prompts("customer_script", "customer_brief", "salesperson_script"),
-        "checkpoints_sha256": weights("salespeople", "customers"),
-    }
-    rating["prompts"] = prompts(judge.PROMPT) if recipe.judge else {}
-    rating["checkpoints_sha256"] = weights("judge")
-    scoring["checkpoints_sha256"] = checkpoint_sha256(recipe.intent.values())
-    return _Inputs(
-        dialogues=dialogues,
-        selling=f"selling:{digest(rating)[:16]}",
-        record={
-            "scenarios_sha256": fingerprint.hexdigest(),
-            "prompts": dialogues["prompts"] | rating["prompts"],
-            "checkpoints_sha256": dialogues["checkpoints_sha256"]
-            | rating["checkpoints_sha256"]
-            | scoring["checkpoints_sha256"],
-        },
-        digest=digest([dialogues, rating, scoring]),
-    )
-
-
-def _refuse_finished(folder: Path, inputs: _Inputs) -> None:
-    """Refuses a folder in which nothing is left to do: no dialogue, no rating, no new scoring."""
-    if not (folder / SUMMARY).exists():
-        return
-    otherwise = ""
-    if (folder / JOURNAL).exists():  # else the summary is of some other job
-        try:
-            summary = read_json(folder / SUMMARY)
-            unfinished = summary["failures"] or summary["incomplete"]
-            same = summary["provenance"].get("inputs_sha256") == inputs.digest
-        except (InputError, KeyError, TypeError):  # damaged; it is made from the journal again
-            return
-        if unfinished or not same:
-            return
-        otherwise = ", or change judge, intent or alpha to score its dialogues anew"
-    raise finished_run(folder, otherwise)
+def _take_over(folder: Path, journal: Journal, inputs: Inputs, console: Console) -> None:
+    path = folder / JOURNAL
+    if not path.exists():
+        fix = "Name the folder of a shard, which ends in shard-1-of-4 or the like"
+        raise InputError("there is no journal", path=folder, field="merge", fix=fix)
+    with Journal(path, inputs.dialogues, fix="Merge shards of one recipe only") as shard:
+        introduce(inputs, shard)
+        console.print(f"{folder}: {journal.adopt(shard):,} lines taken over", highlight=False)

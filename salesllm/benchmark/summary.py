@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -12,49 +12,58 @@ from rich.table import Table
 
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.scoring import rules
-from salesllm.stats import bootstrap_mean
+from salesllm.simulate import Termination
+from salesllm.stats import mean_interval
 
 SCORES = ("buying", "selling", "final")
 OVERALL = "overall"
 Row = Mapping[str, Any]
 
 _AGAIN = "The same command tries them again."
+_CONTINUES = "The same command continues."
+_LONG = {
+    "selling_reason", "selling_evidence", "intent", "error", "by", "product_name",
+}  # fmt: skip
 
 
-def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row]) -> dict[str, Any]:
-    """All of `summary.json` but the provenance.
+def slim(row: Row) -> Row:
+    """A row without what only its reader needs: tens of thousands fit into memory."""
+    return {key: value for key, value in row.items() if key not in _LONG}
 
-    `incomplete` counts the cells where a speaker or the judge broke down: another try may do.
-    `results[salesperson][customer][group]` holds the figures; a group is `overall` or a language.
-    Intervals are 95 % bootstrap intervals that resample whole products: scenarios about the same
-    product resemble each other.
+
+def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> dict[str, Any]:
+    """All of `summary.json` but the provenance and the leaderboard.
+
+    `incomplete` counts the cells where a speaker or a judge broke down, and those not tried yet:
+    the same command again may do. `results[salesperson][customer][group]` holds the figures; a
+    group is `overall` or a language. Intervals are 95 % intervals that resample whole products:
+    scenarios about the same product resemble each other.
+
+    Args:
+        planned: How many cells the run has, tried or not.
     """
     groups = [OVERALL, *sorted({row["language"] for row in rows})]
+    of_group: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        for group in (OVERALL, row["language"]):
+            of_group[row["salesperson"], row["customer"], group].append(row)
     return {
         "name": recipe.name,
         "rater": recipe.rater,
         "alpha": recipe.alpha,
         "rounds": recipe.rounds,
         "seed": recipe.seed,
-        "cells": len(rows),
+        "cells": planned,
+        "untried": planned - len(rows),
         "failures": sum(row["failed"] for row in rows),
-        "incomplete": sum(
-            row["judge_failed"] or row["termination"].endswith("_failed") for row in rows
-        ),
+        "incomplete": planned
+        - len(rows)
+        + sum(row["judge_failed"] or row["termination"] == Termination.ERROR for row in rows),
         "terminations": dict(sorted(Counter(row["termination"] for row in rows).items())),
         "results": {
             salesperson.name: {
                 customer.name: {
-                    group: _figures(
-                        [
-                            row
-                            for row in rows
-                            if (row["salesperson"], row["customer"])
-                            == (salesperson.name, customer.name)
-                            and group in (OVERALL, row["language"])
-                        ],
-                        recipe.seed,
-                    )
+                    group: _figures(of_group[salesperson.name, customer.name, group])
                     for group in groups
                 }
                 for customer in recipe.customers
@@ -62,23 +71,27 @@ def summarise(recipe: BenchmarkRecipe, rows: Sequence[Row]) -> dict[str, Any]:
             for salesperson in recipe.salespeople
         },
         "usage": _usage(rows),
+        "cost": _costs(rows),
+        "cleaned": _cleaned(rows),
+        "guard": _guard(rows),
+        "injection": sum(bool(row["injection"]) for row in rows),
         "unscored": {
             score: dict(
                 Counter(_gist(r["unscored"][score]) for r in rows if score in r["unscored"])
             )
-            for score in ("buying", "selling")
+            for score in ("buying", "selling", "grounding")
         },
-        "notes": list(_notes(recipe, rows)),
+        "notes": list(_notes(recipe, rows, planned)),
     }
 
 
-def _figures(rows: Sequence[Row], seed: int) -> dict[str, Any]:
+def _figures(rows: Sequence[Row]) -> dict[str, Any]:
     finished = [row for row in rows if not row["failed"]]
     figures: dict[str, Any] = {}
     for score in SCORES:
         scored = [row for row in rows if row[score] is not None]
-        interval = bootstrap_mean(
-            [row[score] for row in scored], [row["product_id"] for row in scored], seed=seed
+        interval = mean_interval(
+            [row[score] for row in scored], [row["product_id"] for row in scored]
         )
         figures[score] = interval.as_dict("mean") | {"unscored": len(rows) - len(scored)}
     return figures | {
@@ -95,11 +108,54 @@ def _usage(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, int]]]:
     total: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
         for side, tokens in row["usage"].items():
-            name = row["rater"] if side == "judge" else row[side]
-            total.setdefault(side, {}).setdefault(name, Counter()).update(tokens)
+            total.setdefault(side, {}).setdefault(_named(row, side), Counter()).update(tokens)
     return {
         side: {name: dict(tokens) for name, tokens in names.items()}
         for side, names in total.items()
+    }
+
+
+def _costs(rows: Iterable[Row]) -> dict[str, dict[str, float | None]]:
+    """USD by side and name; None where a price is not known."""
+    total: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        for side, cost in row["cost"].items():
+            names = total.setdefault(side, {})
+            so_far = names.setdefault(_named(row, side), 0.0)
+            names[_named(row, side)] = None if cost is None or so_far is None else so_far + cost
+    return total
+
+
+def _named(row: Row, side: str) -> str:
+    return str(row["rater"] if side == "judge" else row[side])
+
+
+def _cleaned(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, int]]]:
+    """What was stripped from replies, by side, name and kind."""
+    total: dict[str, dict[str, Counter[str]]] = {}
+    for row in rows:
+        for side, counts in row["cleaned"].items():
+            total.setdefault(side, {}).setdefault(row[side], Counter()).update(counts)
+    return {
+        side: {name: dict(counts) for name, counts in names.items() if counts}
+        for side, names in total.items()
+    }
+
+
+def _guard(rows: Iterable[Row]) -> dict[str, dict[str, Any]] | None:
+    """Each customer's rate of flagged turns, before the guard and after it; None without one."""
+    counts: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        if row["guard"] is not None:
+            counts[row["customer"]].append(row["guard"])
+    if not counts:
+        return None
+    from salesllm.benchmark.guard import guard_rates  # scikit-learn takes its time
+
+    return {
+        name: {key: rate.as_dict("rate", "turns") for key, rate in guard_rates(each).items()}
+        | {"drafts": sum(count["drafts"] for count in each)}
+        for name, each in counts.items()
     }
 
 
@@ -108,17 +164,21 @@ def _gist(reason: str) -> str:
     return re.split("[:;]", reason)[0]
 
 
-def _notes(recipe: BenchmarkRecipe, rows: Sequence[Row]) -> Iterable[str]:
-    if recipe.judge is None:
+def _notes(recipe: BenchmarkRecipe, rows: Sequence[Row], planned: int) -> Iterable[str]:
+    if len(rows) < planned:
+        yield f"{planned - len(rows)} of {planned} dialogues are still to come. {_CONTINUES}"
+    if not recipe.judge:
         yield (
             f"The selling score is by `{rules.NAME}`, a rule-based stand-in that counts phrases: "
             "do not compare it with an LLM judge's."
         )
     for language in sorted({row["language"] for row in rows} - set(recipe.intent)):
         yield f"No buying score in {language}: the recipe names no intent scorer for it."
-    failures = sum(row["failed"] for row in rows)
-    if failures:
+    ends = Counter(row["termination"] for row in rows)
+    if failures := ends[Termination.ERROR]:
         yield f"{failures} of {len(rows)} dialogues failed and are not scored. {_AGAIN}"
+    if refused := ends[Termination.REFUSED]:
+        yield f"{refused} dialogues were refused by an endpoint and are not scored."
     unreached = sum(row["judge_failed"] for row in rows)
     if unreached:
         yield f"The judge failed on {unreached} dialogues, which are unscored. {_AGAIN}"
@@ -159,7 +219,9 @@ def table_of(summary: Mapping[str, Any]) -> Table:
 def _score(figure: Mapping[str, Any]) -> str:
     lines = ["–"]
     if figure["mean"] is not None:
-        lines = [f"{figure['mean']:.2f}", f"{figure['low']:.2f}–{figure['high']:.2f}"]
+        lines = [f"{figure['mean']:.2f}"]
+    if figure["low"] is not None:  # one product alone gives no interval
+        lines.append(f"{figure['low']:.2f}–{figure['high']:.2f}")
     if figure["unscored"]:
         lines.append(f"{figure['unscored']} unscored")
     return "\n".join(lines)

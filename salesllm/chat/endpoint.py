@@ -3,53 +3,150 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import os
 import random
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from typing import ClassVar, Literal
+from weakref import WeakValueDictionary
 
 import aiohttp
 
-from salesllm.chat.base import Reply, Sampling, Usage
+from salesllm.chat.base import Reply, Sampling
+from salesllm.chat.limits import Address, Call, Limits, Pool
+from salesllm.chat.wire import Quirks, parse_reply, request_body, retry_after, server_message
 from salesllm.dialogue import Message
 from salesllm.errors import InputError
 from salesllm.scenario import Scenario
+
+_BYTES_PER_TOKEN = 4
+"""Of a request: right for English, and for Chinese, whose characters are of three bytes each."""
+
+_TRANSIENT = (408, 409, 425)
+_OUT_OF_MONEY = b"insufficient_quota"
+"""OpenAI says so with a 429, though no waiting helps."""
+
+_CONNECT_SECONDS = 30.0
 
 
 class EndpointError(Exception):
     """The endpoint gave no reply. An infrastructure failure: counted, and never a score."""
 
 
-class _Retryable(Exception):
-    """A failed attempt that may succeed later.
+class _Failure(Exception):
+    """A failed attempt.
 
     Args:
+        kind: `busy`: asked too much. `broken`: may well work later, or elsewhere. `refused`: this
+            address will never answer this.
         wait: Seconds that the server asked us to wait.
     """
 
-    def __init__(self, problem: str, wait: float = 0.0) -> None:
+    def __init__(
+        self, problem: str, kind: Literal["busy", "broken", "refused"], wait: float = 0.0
+    ) -> None:
         super().__init__(problem)
-        self.wait = wait
+        self.kind, self.wait = kind, wait
+
+
+class _Server:
+    """A model at its addresses under one key: the limits and connections of all who speak to it."""
+
+    _in_use: ClassVar[WeakValueDictionary[tuple[str | None, ...], _Server]] = WeakValueDictionary()
+
+    def __init__(self, urls: Sequence[str], key: str | None, limits: Limits) -> None:
+        self.pool, self.key = Pool(urls, limits), key
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def of(
+        cls, model: str, base_urls: Sequence[str], key_variable: str | None, limits: Limits
+    ) -> _Server:
+        """The one that is in use, if any; whose limits differ, the tighter hold for all."""
+        urls = [f"{base.rstrip('/')}/chat/completions" for base in base_urls]
+        secret = _key(key_variable)
+        server = cls._in_use.get(identity := (model, *urls, secret))
+        if server is None:
+            server = cls._in_use[identity] = cls(urls, secret, limits)
+        server.pool.tighten(limits)
+        return server
+
+    async def bind(self) -> None:
+        """Opens a session on the running loop, which closes it when the loop ends."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        self._loop = loop
+        self._scope = self._open()
+        await anext(self._scope)
+
+    async def _open(self) -> AsyncGenerator[None, None]:
+        # A loop finishes the async generators begun on it (`shutdown_asyncgens`), so nobody who
+        # is handed a Chat has to close it.
+        headers = {"Content-Type": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        async with aiohttp.ClientSession(
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # The pool limits the calls. uvicorn, which vLLM serves with, drops connections that
+            # have been idle for 5 seconds: ours go first, lest a request meets the drop.
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=4),
+        ) as self._session:
+            yield
+
+    async def post(self, url: str, body: bytes, timeout: float) -> Reply:
+        """One request.
+
+        Raises:
+            _Failure: It brought no reply.
+        """
+        patience = aiohttp.ClientTimeout(timeout, sock_connect=min(timeout, _CONNECT_SECONDS))
+        try:
+            # A redirect could carry the key to another host, and turns POST into GET.
+            async with self._session.post(
+                url, data=body, allow_redirects=False, timeout=patience
+            ) as response:
+                answer = await response.read()
+                status, headers = response.status, response.headers
+        except aiohttp.ConnectionTimeoutError:
+            problem = f"no connection within {patience.sock_connect:g} s"
+            raise _Failure(problem, "broken") from None
+        except TimeoutError:
+            raise _Failure(f"no answer within {timeout:g} s", "broken") from None
+        except aiohttp.ClientError as error:
+            problem = f"the connection failed ({type(error).__name__}: {error})"
+            raise _Failure(problem, "broken") from None
+        if status != 200:
+            problem = f"status {status}: {server_message(answer)}"
+            wait = retry_after(headers.get("Retry-After"))
+            if (status == 429 and _OUT_OF_MONEY not in answer) or (wait and status >= 500):
+                raise _Failure(problem, "busy", wait)
+            passing = status in _TRANSIENT or status >= 500
+            raise _Failure(problem, "broken" if passing else "refused")
+        try:
+            return parse_reply(answer)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+            start = answer[:200].decode(errors="replace")
+            raise _Failure(f"the answer is no chat completion: {start!r}", "broken") from None
 
 
 class EndpointChat:
-    """A model behind `POST {base_url}/chat/completions`.
+    """A model behind `POST {base_url}/chat/completions`, at one address or at several.
 
-    Rate limits (429, with `Retry-After` honoured), server errors, time-outs, cut connections and
-    unreadable answers are tried again with exponential back-off; any other refusal is final.
+    Rate limits (429, with `Retry-After` honoured by all callers), server errors, time-outs, cut
+    connections and unreadable answers are tried again, at another address first if there is one,
+    else with exponential back-off; any other refusal is final. A completion changes nothing at the
+    server, so that asking again is safe: at worst an answer that got lost is paid for.
 
     Args:
         model: Its name at the endpoint.
-        base_url: Up to and including the version, e.g. `http://localhost:8000/v1`.
+        base_url: Up to and including the version, e.g. `http://localhost:8000/v1`. Several share
+            the load; one that fails is left alone for a while, and a call fails when all do.
         api_key_env: Environment variable that holds the key; the key is read from nowhere else.
         name: What tables call it; the model's name by default.
-        concurrency: Calls in flight at once. A call that waits to be tried again is not in flight.
+        limits: Of each address, in common with whoever else speaks to this model there.
         timeout: Seconds for one attempt.
-        retries: Attempts after the first.
+        retries: Attempts at each address after the first.
         backoff: Seconds before the first retry; it doubles each time, up to `max_wait`.
         max_wait: Seconds; a server that asks for a longer wait than this is given up.
 
@@ -60,22 +157,22 @@ class EndpointChat:
     def __init__(
         self,
         model: str,
-        base_url: str,
+        base_url: str | Sequence[str],
         api_key_env: str | None = None,
         *,
         name: str | None = None,
-        concurrency: int = 64,
+        limits: Limits | None = None,
+        quirks: Quirks | None = None,
         timeout: float = 300.0,
         retries: int = 6,
         backoff: float = 1.0,
         max_wait: float = 120.0,
     ) -> None:
-        self.model, self.name = model, name or model
-        self.url = f"{base_url.rstrip('/')}/chat/completions"
-        self.concurrency, self.timeout = concurrency, timeout
-        self.retries, self.backoff, self.max_wait = retries, backoff, max_wait
-        self._key = _key(api_key_env)
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.model, self.name, self.quirks = model, name or model, quirks or Quirks()
+        self.timeout, self.retries = timeout, retries
+        self.backoff, self.max_wait = backoff, max_wait
+        urls = [base_url] if isinstance(base_url, str) else base_url
+        self._server = _Server.of(model, urls, api_key_env, limits or Limits())
 
     async def reply(
         self, messages: Sequence[Message], sampling: Sampling, scenario: Scenario | None = None
@@ -83,79 +180,57 @@ class EndpointChat:
         """Says the next message.
 
         Raises:
-            EndpointError: The endpoint refused, or every attempt failed.
+            EndpointError: Every address refused, or every attempt failed.
         """
-        await self._bind()
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": list(messages),
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "max_tokens": sampling.max_tokens,
-        }
-        if sampling.seed is not None:
-            body["seed"] = _seed(sampling.seed, messages)
-        if sampling.schema is not None:
-            schema = {"name": "reply", "strict": True, "schema": sampling.schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        for attempt in range(self.retries + 1):
+        await self._server.bind()
+        pool = self._server.pool
+        body = request_body(self.model, messages, sampling, self.quirks)
+        refused: set[Address] = set()
+        failed: set[Address] = set()
+        attempts = rounds = 0
+        while True:
+            call = await pool.enter(len(body) / _BYTES_PER_TOKEN, refused | failed)
+            attempts += 1
             try:
-                async with self._slots:
-                    return await self._attempt(body)
-            except _Retryable as failure:
-                if attempt == self.retries or failure.wait > self.max_wait:
-                    tries = "1 attempt" if attempt == 0 else f"{attempt + 1} attempts"
-                    raise self._error(f"{failure}, after {tries}") from None
+                return await self._attempt(call, body)
+            except _Failure as failure:
+                problem = failure
+            finally:
+                pool.leave(call)
+            if problem.kind == "refused" or problem.wait > self.max_wait:
+                refused.add(call.address)
+            failed.add(call.address)
+            if len(refused | failed) < len(pool.addresses):
+                continue
+            rounds += 1
+            if rounds > self.retries or len(refused) == len(pool.addresses):
+                raise self._error(call, problem, attempts) from None
+            failed.clear()
+            if problem.kind == "broken":  # when to ask a busy one again, its address knows
                 # Jitter keeps callers that failed together from coming back together.
-                pause = min(self.backoff * 2**attempt, self.max_wait) * random.uniform(0.5, 1.0)
-                await asyncio.sleep(max(pause, failure.wait))
-        raise AssertionError("unreachable: the last attempt returns or raises")
+                pause = min(self.backoff * 2 ** (rounds - 1), self.max_wait)
+                await asyncio.sleep(pause * random.uniform(0.5, 1.0))
 
-    async def _bind(self) -> None:
-        """Opens a session on the running loop, which closes it when the loop ends."""
-        loop = asyncio.get_running_loop()
-        if self._loop is loop:
-            return
-        self._loop = loop
-        self._slots = asyncio.Semaphore(self.concurrency)
-        self._scope = self._open()
-        await anext(self._scope)
-
-    async def _open(self) -> AsyncGenerator[None, None]:
-        # A loop finishes the async generators begun on it (`shutdown_asyncgens`), so nobody who
-        # is handed a Chat has to close it.
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        async with aiohttp.ClientSession(
-            headers=headers,
-            timeout=aiohttp.ClientTimeout(total=self.timeout),
-            connector=aiohttp.TCPConnector(limit=self.concurrency),
-        ) as self._session:
-            yield
-
-    async def _attempt(self, body: Mapping[str, Any]) -> Reply:
+    async def _attempt(self, call: Call, body: bytes) -> Reply:
+        """One request; tells the address how it went."""
+        address = call.address
         try:
-            # A redirect could carry the key to another host, and turns POST into GET.
-            async with self._session.post(self.url, json=body, allow_redirects=False) as response:
-                text = await response.text(errors="replace")
-                status, headers = response.status, response.headers
-        except TimeoutError:
-            raise _Retryable(f"no answer within {self.timeout:g} s") from None
-        except aiohttp.ClientError as error:
-            raise _Retryable(f"the connection failed ({type(error).__name__}: {error})") from None
-        if status == 429 or status >= 500:
-            wait = _retry_after(headers.get("Retry-After"))
-            raise _Retryable(f"status {status}: {_server_message(text)}", wait)
-        if status != 200:
-            raise self._error(f"status {status}: {_server_message(text)}")
-        try:
-            return _parse(text)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
-            raise _Retryable(f"the answer is no chat completion: {text[:200]!r}") from None
+            reply = await self._server.post(address.url, body, self.timeout)
+        except _Failure as failure:
+            if failure.kind == "busy" and failure.wait <= self.max_wait:
+                address.throttled(call, failure.wait, self.backoff)
+            else:
+                address.failed(call, self.backoff)
+            raise
+        address.succeeded(call, reply.usage.prompt_tokens + reply.usage.completion_tokens)
+        return reply
 
-    def _error(self, problem: str) -> EndpointError:
+    def _error(self, call: Call, problem: _Failure, attempts: int) -> EndpointError:
+        tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+        message = f"{self.name} at {call.address.url}: {problem}, after {tries}"
         # A server may echo the key it was sent.
-        message = f"{self.name} at {self.url}: {problem}"
-        return EndpointError(message.replace(self._key, "***") if self._key else message)
+        key = self._server.key
+        return EndpointError(message.replace(key, "***") if key else message)
 
 
 def _key(variable: str | None) -> str | None:
@@ -166,54 +241,3 @@ def _key(variable: str | None) -> str | None:
         problem = f"the environment variable {variable} is not set"
         raise InputError(problem, field="api_key_env", fix="Set it to the endpoint's key")
     return key
-
-
-def _seed(seed: int, messages: Sequence[Message]) -> int:
-    """31 bits that depend on the prompt too, as every speaker's draws do.
-
-    Under one seed a server draws the same random numbers for every request: each reply of a
-    dialogue would begin at the same quantile of its distribution.
-    """
-    text = json.dumps([seed, *messages])
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest()) >> 1
-
-
-def _parse(text: str) -> Reply:
-    value = json.loads(text)
-    choice = value["choices"][0]
-    content = choice["message"].get("content") or ""
-    if not isinstance(content, str):
-        raise TypeError("content is no text")
-    content.encode()  # raises ValueError on half of a surrogate pair, which no file can hold
-    usage = value.get("usage") or {}
-    return Reply(
-        content,
-        Usage(int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)),
-        choice.get("finish_reason") or "stop",
-    )
-
-
-def _server_message(text: str) -> str:
-    """What the server says went wrong, on one line."""
-    try:
-        error = json.loads(text)["error"]
-        text = error["message"] if isinstance(error, dict) else str(error)
-    except (ValueError, TypeError, KeyError):
-        pass
-    return " ".join(text.split())[:500] or "no message"
-
-
-def _retry_after(value: str | None) -> float:
-    """Seconds of a `Retry-After` header, which is a number or an HTTP date; 0 without one."""
-    if not value:
-        return 0.0
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(value)
-    except ValueError:
-        return 0.0
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())

@@ -33,7 +33,7 @@ from salesllm.fidelity.table import PAPER, PEOPLE
 from salesllm.files import read_json
 from salesllm.recipe import Recipe
 from salesllm.scenarios.scripts import system_prompt
-from salesllm.stats import bootstrap_mean, paired_difference
+from salesllm.stats import mean_interval, paired_difference
 
 DETECTOR = "detector.npz"
 PROMPTS = ("customer_script", "customer_brief", "customer_generic")
@@ -234,7 +234,7 @@ def summarise(
     for name in METRICS:
         values = [row[name] for row in alike if name in row]
         if len(values) == len(alike):
-            likeness[name] = mean_sd(values) | bootstrap_mean(values, clusters).as_dict("mean")
+            likeness[name] = mean_sd(values) | mean_interval(values, clusters).as_dict("mean")
     summary = {
         "likeness": likeness,
         "history_length": mean_sd([row["turn"] for row in alike])["mean"],

@@ -8,11 +8,14 @@ rate that human customers get from the same detector (the floor) and its held-ou
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import math
 import unicodedata
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +29,7 @@ from sklearn.pipeline import FeatureUnion
 
 from salesllm.dialogue import Dialogue, Language, Speaker
 from salesllm.errors import InputError
-from salesllm.stats import Interval, bootstrap_mean, proportion
+from salesllm.stats import Interval, proportion
 
 Array = npt.NDArray[np.float64]
 
@@ -75,6 +78,15 @@ class DetectorReport:
         }
 
 
+class _Lookup(NamedTuple):
+    """One vectorizer: what it makes of a text, and its figures by column."""
+
+    analyze: Callable[[str], list[str]]
+    columns: Mapping[str, int]
+    idf: Sequence[float]
+    weights: Sequence[float]
+
+
 @dataclass(frozen=True)
 class _Classifier:
     """One language: vectorizers side by side, and the weights over their columns."""
@@ -85,6 +97,32 @@ class _Classifier:
 
     def __call__(self, texts: Sequence[str]) -> Array:
         return 1 / (1 + np.exp(-(self.features.transform(texts) @ self.weights + self.bias)))
+
+    @functools.cached_property
+    def _lookups(self) -> list[_Lookup]:
+        lookups, start = [], 0
+        for _, vectorizer in self.features.transformer_list:
+            end = start + len(vectorizer.vocabulary_)
+            weights = self.weights[start:end].tolist()
+            idf = vectorizer.idf_.tolist()
+            analyze = vectorizer.build_analyzer()
+            lookups.append(_Lookup(analyze, vectorizer.vocabulary_, idf, weights))
+            start = end
+        return lookups
+
+    def one(self, text: str) -> float:
+        """`self([text])[0]` without matrices, whose upkeep costs many times the sum itself."""
+        score = self.bias
+        for analyze, columns, idf, weights in self._lookups:
+            dot = square = 0.0
+            for ngram, count in Counter(analyze(text)).items():
+                if (column := columns.get(ngram)) is not None:
+                    value = (1 + math.log(count)) * idf[column]
+                    dot += value * weights[column]
+                    square += value * value
+            if square:
+                score += dot / math.sqrt(square)
+        return 1 / (1 + math.exp(-score))
 
 
 class SpeakerDetector:
@@ -120,15 +158,23 @@ class SpeakerDetector:
         Raises:
             InputError: The detector was fitted to no dialogue in that language.
         """
+        classifier = self._classifier(language)
+        if not len(texts):
+            return np.empty(0)
+        return classifier([_normal(text) for text in texts])
+
+    def p_salesperson(self, text: str, language: Language) -> float:
+        """`predict_proba` of one text, in a tenth of the time: for judging turns as they come."""
+        return self._classifier(language).one(_normal(text))
+
+    def _classifier(self, language: Language) -> _Classifier:
         if language not in self._classifiers:
             raise InputError(
                 f"the speaker detector has seen no dialogue in {language!r}",
                 field="detector_train",
                 fix="Add training dialogues in that language",
             )
-        if not len(texts):
-            return np.empty(0)
-        return self._classifiers[language]([_normal(text) for text in texts])
+        return self._classifiers[language]
 
     def judge(self, turns: Sequence[CustomerTurn]) -> Array:
         """P(salesperson) of each customer turn, in any mix of languages, shape (len(turns),)."""
@@ -167,7 +213,7 @@ class SpeakerDetector:
         customer = ~is_sales
         share = float(is_sales.mean())
         return DetectorReport(
-            accuracy=bootstrap_mean(flagged == is_sales, ids),
+            accuracy=proportion(flagged == is_sales, ids),
             majority=max(share, 1 - share),
             auc=float(roc_auc_score(is_sales, probability)),
             reference_rate=proportion(flagged[customer], ids[customer]),

@@ -12,7 +12,6 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from salesllm.benchmark.recipe import SamplingRecipe, check_rater
 from salesllm.catalog.space import CONSUMER_COUNTS, FINANCIAL_COUNTS, PERSONAS
-from salesllm.chat.base import Usage
 from salesllm.chat.providers import PATIENCE, ChatSpec
 from salesllm.dialogue import Language
 from salesllm.errors import FieldError
@@ -126,24 +125,12 @@ class SpaceRecipe(_Space):
         return self
 
 
-class Price(Recipe):
-    """What an endpoint charges for a million tokens, in any one currency."""
-
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
-
-    def of(self, usage: Usage) -> float:
-        tokens = self.prompt * usage.prompt_tokens + self.completion * usage.completion_tokens
-        return tokens / 1_000_000
-
-
 class WriterRecipe(Recipe):
     """An LLM that writes, and how it is asked.
 
     Attributes:
         attempts: How often an answer that cannot be used is asked for again, the first included.
         json_schema: Hold the endpoint to the schema of the answer; false for one that takes none.
-        price: For the cost in progress, summary and dry run.
         dry_run: Only say how many calls, tokens and how much money it will be; write nothing.
     """
 
@@ -151,7 +138,6 @@ class WriterRecipe(Recipe):
     sampling: SamplingRecipe = SamplingRecipe()
     attempts: int = Field(default=3, ge=1)
     json_schema: bool = True
-    price: Price | None = None
     prompts_dir: Path | None = None
     output_dir: Path
     overwrite: bool = False
@@ -172,7 +158,7 @@ class WriterRecipe(Recipe):
 
     def settings(self) -> dict[str, Any]:
         """All that an answer depends on, of the recipe; prompts have versions of their own."""
-        aside = {"output_dir", "overwrite", "price", "prompts_dir", "dry_run"}
+        aside = {"output_dir", "overwrite", "prompts_dir", "dry_run"}
         found = self.model_dump(mode="json", exclude=aside)
         found["writer"] = {k: v for k, v in found["writer"].items() if k not in PATIENCE}
         return found

@@ -139,12 +139,12 @@ class Writer:
     def bill(self) -> str:
         """Tokens so far, and what they cost."""
         tokens = f"{self.used.prompt_tokens:,} + {self.used.completion_tokens:,} tokens"
-        price = self.recipe.price
+        price = self.recipe.writer.price
         return tokens if price is None else f"{tokens}, cost {price.of(self.used):,.2f}"
 
     def costs(self) -> dict[str, Any]:
         """Tokens and cost for the summary, those of earlier runs included."""
-        price = self.recipe.price
+        price = self.recipe.writer.price
         return {"usage": asdict(self.used), "cost": price and round(price.of(self.used), 4)}
 
 
@@ -181,7 +181,8 @@ def estimate(texts: Sequence[str]) -> float:
 
 def show_estimate(console: Console, recipe: WriterRecipe, calls: int, usage: Usage) -> None:
     """What a dry run says."""
-    cost = "" if recipe.price is None else f", cost about {recipe.price.of(usage):,.2f}"
+    price = recipe.writer.price
+    cost = "" if price is None else f", cost about {price.of(usage):,.2f}"
     console.print(
         f"dry run: {calls:,} calls, about {usage.prompt_tokens:,} prompt and "
         f"{usage.completion_tokens:,} completion tokens{cost}; nothing is written",

@@ -83,6 +83,8 @@ class RolloutRecipe(Recipe):
             salespeople=self.salespeople,
             customers=[self.customer],
             rounds=self.rounds,
+            closing=False,  # the pairs teach when to write the end marker, by which alone it ends
+            grounding="none",
             sampling=self.sampling,
             seed=self.seed,
             concurrency=self.concurrency,

@@ -70,9 +70,13 @@ class Place:
 
     @property
     def ends(self) -> bool:
-        """Whether the turn bore the marker; after a marker alone, the last turn is not this one."""
-        last = self.turn == len(self.dialogue.turns) - 1
-        return last and self.dialogue.context["termination"] == Termination.CUSTOMER_ENDED
+        """Whether the turn bore the marker; after a marker alone, the last turn is not this one.
+
+        An end that was read from what is said bore none.
+        """
+        last, context = self.turn == len(self.dialogue.turns) - 1, self.dialogue.context
+        ended = context["termination"] == Termination.CUSTOMER_ENDED
+        return last and ended and bool(context.get("marked", True))
 
     @cached_property
     def history(self) -> tuple[Turn, ...]:

@@ -1,4 +1,4 @@
-"""SVG charts, drawn here: intervals on a common scale, and lines.
+"""SVG charts, drawn here: intervals on a common scale. `salesllm.report.lines` has those on axes.
 
 Colours come from the CSS classes of `style.css` (`s-base`, `line-1`), so that charts follow the
 theme; stages also differ by the shape of their mark, lines by their dashes. Widths are in percent
@@ -13,12 +13,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from salesllm.report.data import Curve
 from salesllm.report.figures import Estimate
 
 _TOP, _FLOOR_LABEL, _LABEL, _LANE, _GAP, _AXIS = 8, 20, 22, 15, 14, 26  # of an interval plot
-_HEAD, _PLOT, _FOOT = 8, 150, 42  # of a line chart
-_DASHES = ("", "7 4", "2 4", "9 3 2 3")
 
 
 @dataclass(frozen=True)
@@ -79,8 +76,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 def glyph(series: str) -> Markup:
     """The mark of a series, for legends and table heads."""
-    shape = element("g", _shape(series), transform="translate(7 7)")
-    return element("svg", shape, class_=f"glyph s-{series}", aria_hidden="true",
+    drawn = element("g", shape(series), transform="translate(7 7)")
+    return element("svg", drawn, class_=f"glyph s-{series}", aria_hidden="true",
                    width=14, height=14, viewBox="0 0 14 14")  # fmt: skip
 
 
@@ -89,32 +86,35 @@ def interval_plot(
     *,
     label: str,
     tick: Callable[[float], str],
+    start: float = 0.0,
     top: float | None = None,
     floor: Mark | None = None,
 ) -> Drawing:
-    """Marks with their intervals on one scale from 0.
+    """Marks with their intervals on one scale.
 
     Args:
         label: What the plot is, for those who cannot see it; the figures are added.
         tick: Puts a number of the scale into words.
+        start: Where the scale begins.
+        start: Where the scale begins.
         top: Where the scale ends; the largest figure, rounded up, if None.
         floor: Drawn behind all rows as a line, with its interval as a band.
     """
     marks = [mark for row in rows for mark in row.marks]
     largest = max((m.estimate.high or m.estimate.value for m in marks), default=0.0)
-    scale = ticks(0, top or largest or 1.0)
-    start = _FLOOR_LABEL if floor else _TOP
-    bottom = start + sum(_LABEL + _LANE * len(row.marks) + _GAP for row in rows)
+    scale = ticks(start, top or largest or 1.0)
+    head = _FLOOR_LABEL if floor else _TOP
+    bottom = head + sum(_LABEL + _LANE * len(row.marks) + _GAP for row in rows)
 
     def x(value: float) -> str:
-        return f"{100 * min(max(value / scale[-1], 0.0), 1.0):.2f}%"
+        return f"{100 * min(max(share(value, scale), 0.0), 1.0):.2f}%"
 
     parts = [
-        element("line", class_="grid", x1=x(t), x2=x(t), y1=start - 4, y2=bottom) for t in scale
+        element("line", class_="grid", x1=x(t), x2=x(t), y1=head - 4, y2=bottom) for t in scale
     ]
     if floor:
-        parts += _floor(floor, x, start, bottom)
-    y = float(start)
+        parts += _floor(floor, x, head, bottom)
+    y = float(head)
     for row in rows:
         parts.append(element("text", row.label, class_="name", x=0, y=y + 14))
         parts.append(element("text", row.text, x="100%", y=y + 14, text_anchor="end"))
@@ -154,111 +154,34 @@ def _interval(mark: Mark, x: Callable[[float], str], y: float) -> Markup:
         parts += [
             element("line", class_="whisker", x1=end, x2=end, y1=y - 4, y2=y + 4) for end in ends
         ]
-    # A nested svg puts pixel shapes at a place given in percent.
-    parts.append(
-        element("svg", _shape(mark.series), x=x(estimate.value), y=y, style="overflow:visible")
-    )
+    parts.append(at(x(estimate.value), y, shape(mark.series)))
     return element("g", *parts, class_=f"s-{mark.series}")
 
 
-def _shape(series: str) -> Markup:
-    if series == "base":
-        return element("rect", class_="mark", x=-5, y=-5, width=10, height=10)
-    if series == "sft":
-        return element("circle", class_="mark", r=5.5)
-    if series == "dpo":
-        return element("path", class_="mark", d="M0-6.8 6.8 0 0 6.8-6.8 0Z")
-    return element("path", class_="mark", d="M0-6.2 6.4 5-6.4 5Z")
+def shortened(name: str, most: int) -> str:
+    """A name that fits, its end replaced by an ellipsis where it must be."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def line_chart(curve: Curve) -> Markup:
-    """The lines of a curve on common axes. `line_sample` draws what its legend needs."""
-    lines = {
-        name: sorted(p for p in points if math.isfinite(p[0]) and math.isfinite(p[1]))
-        for name, points in curve.series.items()
-    }
-    every = [point for line in lines.values() for point in line]
-    if every:
-        x_scale = ticks(min(p[0] for p in every), max(p[0] for p in every))
-        y_scale = ticks(min(p[1] for p in every), max(p[1] for p in every), 4)
-        parts = _axes(curve, x_scale, y_scale)
-        for index, (name, line) in enumerate(lines.items()):
-            if line:
-                parts.append(_line(name, index, line, x_scale, y_scale))
-    else:
-        parts = [element("text", "no points", x="50%", y=_PLOT / 2, text_anchor="middle")]
-    ends = "; ".join(f"{n}: from {p[0][1]:.4g} to {p[-1][1]:.4g}" for n, p in lines.items() if p)
-    return element(
-        "svg", *parts, class_="lines", role="img", width="100%", height=_HEAD + _PLOT + _FOOT,
-        aria_label=f"{curve.title}: {curve.y} by {curve.x}. {ends or 'No points'}.",
-    )  # fmt: skip
+def at(x: str, y: float, *children: Markup) -> Markup:
+    """Shapes drawn in pixels around a place whose distance from the left is given in percent."""
+    return element("svg", *children, x=x, y=y, style="overflow:visible")
 
 
-def line_sample(index: int) -> Markup:
-    """A piece of the line of a curve's series number `index`."""
-    line = element("line", class_="line", x2=24, y1=5, y2=5, stroke_dasharray=_dash(index))
-    return element("svg", line, class_=f"glyph {_line_class(index)}", aria_hidden="true",
-                   width=24, height=10)  # fmt: skip
-
-
-def _axes(curve: Curve, x_scale: Sequence[float], y_scale: Sequence[float]) -> list[Markup]:
-    """Axes around a plot that fills the width: their labels stand in the margins of `.lines`."""
-    parts, bottom = [], _HEAD + _PLOT
-    for t in y_scale:
-        y = _HEAD + _PLOT * (1 - _share(t, y_scale))
-        parts.append(element("line", class_="grid", x2="100%", y1=y, y2=y))
-        parts.append(element("text", _tick(t), class_="tick", x=-7, y=y + 4, text_anchor="end"))
-    for t in x_scale:
-        x = f"{100 * _share(t, x_scale):.2f}%"
-        parts.append(element("line", class_="axis", x1=x, x2=x, y1=bottom, y2=bottom + 4))
-        parts.append(element("text", _tick(t), class_="tick", x=x, y=bottom + 18,
-                             text_anchor="middle"))  # fmt: skip
-    middle = _HEAD + _PLOT / 2
-    return [
-        *parts,
-        element("line", class_="axis", x2="100%", y1=bottom, y2=bottom),
-        element("text", curve.x, class_="tick", x="50%", y=bottom + 36, text_anchor="middle"),
-        element("text", curve.y, class_="tick", x=-42, y=middle, text_anchor="middle",
-                transform=f"rotate(-90 -42 {_plain(middle)})"),
-    ]  # fmt: skip
-
-
-def _line(
-    name: str,
-    index: int,
-    line: Sequence[tuple[float, float]],
-    x_scale: Sequence[float],
-    y_scale: Sequence[float],
-) -> Markup:
-    places = [(1000 * _share(x, x_scale), _PLOT * (1 - _share(y, y_scale))) for x, y in line]
-    stroke = element("polyline", class_="line", stroke_dasharray=_dash(index),
-                     points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places))  # fmt: skip
-    return element(
-        "g",
-        element("title", f"{name}: {line[-1][1]:.4g} at {line[-1][0]:,g}"),
-        # Stretched to the width there is; the stroke is not (`vector-effect` in the style sheet).
-        element("svg", stroke, y=_HEAD, width="100%", height=_PLOT, overflow="visible",
-                viewBox=f"0 0 1000 {_PLOT}", preserveAspectRatio="none"),
-        element("circle", class_="mark", cx=f"{places[-1][0] / 10:.2f}%",
-                cy=_HEAD + places[-1][1], r=3),
-        class_=_line_class(index),
-    )  # fmt: skip
-
-
-def _share(value: float, scale: Sequence[float]) -> float:
+def share(value: float, scale: Sequence[float]) -> float:
+    """How far along a scale a value stands, 0-1; the scale may fall."""
     return (value - scale[0]) / (scale[-1] - scale[0])
 
 
-def _tick(value: float) -> str:
-    return f"{value:,g}".replace("-", "\N{MINUS SIGN}")
-
-
-def _line_class(index: int) -> str:
-    return f"line-{index % len(_DASHES)}"
-
-
-def _dash(index: int) -> str:
-    return _DASHES[index % len(_DASHES)]
+def shape(series: str) -> Markup:
+    """The mark of a series around the origin."""
+    if series in ("base", "en"):
+        return element("rect", class_="mark", x=-5, y=-5, width=10, height=10)
+    if series in ("sft", "zh"):
+        return element("circle", class_="mark", r=5.5)
+    if series in ("dpo", "overall"):
+        return element("path", class_="mark", d="M0-6.8 6.8 0 0 6.8-6.8 0Z")
+    return element("path", class_="mark", d="M0-6.2 6.4 5-6.4 5Z")
 
 
 def _plain(value: object) -> object:

@@ -77,7 +77,7 @@ class Detector:
 def role_inversion(summary: Mapping[str, Any]) -> dict[str, Estimate]:
     """Rate of each stage in order, then of the human customers; unmeasured ones are left out."""
     rates = summary.get("role_inversion") or {}
-    found = {key: _estimate(rates.get(key), "rate", "turns") for key in (*STAGES, PEOPLE)}
+    found = {key: estimate(rates.get(key), "rate", "turns") for key in (*STAGES, PEOPLE)}
     return {key: rate for key, rate in found.items() if rate is not None}
 
 
@@ -88,7 +88,7 @@ def likeness(summary: Mapping[str, Any]) -> dict[str, dict[str, Estimate]]:
     for stage, means in stages.items():
         for metric, row in table.items():
             low, high = (means.get("interval") or {}).get(metric) or (None, None)
-            found = _estimate({"mean": means.get(metric), "low": low, "high": high}, "mean", "n")
+            found = estimate({"mean": means.get(metric), "low": low, "high": high}, "mean", "n")
             if found is not None:
                 row[stage] = found
     return table if stages else {}
@@ -100,7 +100,7 @@ def benchmark(summary: Mapping[str, Any]) -> dict[str, dict[str, Estimate]]:
     table: dict[str, dict[str, Estimate]] = {score: {} for score in SCORES}
     for stage, means in stages.items():
         for score, row in table.items():
-            found = _estimate(means.get(score), "mean", "n")
+            found = estimate(means.get(score), "mean", "n")
             if found is not None:
                 row[stage] = found
     return table if stages else {}
@@ -111,7 +111,7 @@ def intent(summary: Mapping[str, Any]) -> dict[str, Intent]:
     scorers = {}
     for language in LANGUAGES:
         raw = (summary.get("intent") or {}).get(language) or {}
-        accuracy = _estimate(raw, "accuracy", "n")
+        accuracy = estimate(raw, "accuracy", "n")
         if accuracy is not None:
             labels, confusion = raw.get("labels") or [], raw.get("confusion") or []
             scorers[language] = Intent(
@@ -126,13 +126,13 @@ def detectors(summary: Mapping[str, Any]) -> dict[str, Detector]:
     found = {}
     for language, report in ({"": raw} if "accuracy" in raw else raw).items():
         accuracy = report["accuracy"]  # an interval of its own, or a number among the others
-        estimate = (
-            _estimate(accuracy, "value", "n")
+        measured = (
+            estimate(accuracy, "value", "n")
             if isinstance(accuracy, Mapping)
-            else _estimate(report, "accuracy", "n")
+            else estimate(report, "accuracy", "n")
         )
-        if estimate is not None:
-            found[language] = Detector(estimate, report.get("majority"), report.get("auc"))
+        if measured is not None:
+            found[language] = Detector(measured, report.get("majority"), report.get("auc"))
     return found
 
 
@@ -141,7 +141,13 @@ def _stages(summary: Mapping[str, Any], job: str) -> dict[str, Mapping[str, Any]
     return {stage: stages[stage] for stage in STAGES if stages.get(stage)}
 
 
-def _estimate(raw: Any, value: str, n: str) -> Estimate | None:
+def estimate(raw: Any, value: str, n: str) -> Estimate | None:
+    """A figure as summaries write it: a number, or a mapping with its interval; None without one.
+
+    Args:
+        value: The key of the figure in a mapping.
+        n: The key of how many it was measured on.
+    """
     if isinstance(raw, int | float):
         return Estimate(raw)
     if not raw or raw.get(value) is None:

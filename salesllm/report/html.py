@@ -13,18 +13,20 @@ import salesllm
 from salesllm.dialogue import Speaker
 from salesllm.files import write_text
 from salesllm.report import figures
-from salesllm.report.charts import Drawing, Mark, Row, glyph, interval_plot, line_chart, line_sample
+from salesllm.report.charts import Drawing, Mark, Row, glyph, interval_plot
 from salesllm.report.data import ReportData, SampleTurn
 from salesllm.report.figures import PEOPLE, STAGES, Estimate
+from salesllm.report.lines import line_chart, line_sample
 
-_ENVIRONMENT = jinja2.Environment(
+ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
     autoescape=True,  # what customers say comes from data and models: it must never become markup
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters |= {
+"""Of every page: what it shows is escaped."""
+ENVIRONMENT.filters |= {
     "duration": figures.duration,
     "interval": figures.interval,
     "language": lambda code: figures.LANGUAGES.get(code, code),
@@ -32,7 +34,7 @@ _ENVIRONMENT.filters |= {
     "percent": figures.percent,
     "stage": lambda key: STAGES.get(key, "People" if key == PEOPLE else key),
 }
-_ENVIRONMENT.globals |= {
+ENVIRONMENT.globals |= {
     "METRICS": figures.METRICS,
     "SCORES": figures.SCORES,
     "STAGES": STAGES,
@@ -47,7 +49,7 @@ def render(data: ReportData) -> str:
     summary = data.summary
     inversion, likeness = figures.role_inversion(summary), figures.likeness(summary)
     benchmark, intent = figures.benchmark(summary), figures.intent(summary)
-    return _ENVIRONMENT.get_template("report.html.jinja").render(
+    return ENVIRONMENT.get_template("report.html.jinja").render(
         data=data,
         seconds=summary.get("seconds"),
         inversion=inversion,
@@ -123,7 +125,7 @@ def _gain(
         }
         if pairs:
             change = summary["likeness"][last].get("change") or {}
-            certain = sum(each["low"] > 0 for each in change.values()) if change else None
+            certain = sum((each["low"] or 0) > 0 for each in change.values()) if change else None
             up = sum(after > before for before, after in pairs.values())
             return {"stage": last, "up": up, "of": len(pairs), "certain": certain}
     return None

@@ -9,14 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from salesllm.chat.base import Chat, Sampling, Usage
+from salesllm.chat.base import Chat, Reply, Sampling, Usage
 from salesllm.dialogue import Message
 
 T = TypeVar("T")
 
 _RETRY_TEMPERATURE = 0.5  # at 0 the same question only gets the same answer
+_NUMERALS = "零一二三四五六七八九十"
 _BARE = re.compile(
-    r"[\s*_#]*(?:score|评分|得分|分数)?[\s*_:]*(\d{1,4})(?: ?/ ?10| ?分)?[\s*_.。]*", re.IGNORECASE
+    r"[\s*_#]*(?:(?:the |your |final |overall )?score(?: is)?|总?(?:评分|得分|分数?)[为是]?)?"
+    rf"[\s*_:]*(\d{{1,4}}|[{_NUMERALS}])(?: ?/ ?10| out of 10| ?分)?[\s*_.。]*",
+    re.IGNORECASE,
 )
 
 
@@ -33,12 +36,14 @@ class Answer(Generic[T]):
         problem: Why there is none.
         failed: Whether nobody could be reached: worth asking again later.
         usage: Tokens of all attempts.
+        reply: The reply that the value was read from.
     """
 
     value: T | None
     problem: str = ""
     failed: bool = False
     usage: Usage = field(default_factory=Usage)
+    reply: Reply | None = None
 
 
 async def ask(
@@ -73,7 +78,7 @@ async def ask(
         used += reply.usage
         answer = without_thinking(reply.text)
         try:
-            return Answer(parse(answer), usage=used)
+            return Answer(parse(answer), usage=used, reply=reply)
         except OffFormat as error:
             problem = str(error)
         if correct is not None:
@@ -102,9 +107,11 @@ def json_objects(text: str) -> list[dict[str, Any]]:
 
 
 def bare_score(text: str) -> int | None:
-    """The score in a text that holds nothing else: "7", "７", "Score: 7/10"; None without one."""
+    """The score in a text that holds nothing else: "7", "７", "八分", "Score: 7/10"; else None."""
     bare = _BARE.fullmatch(unicodedata.normalize("NFKC", text))
-    return None if bare is None else int(bare[1])
+    if bare is None:
+        return None
+    return _NUMERALS.index(bare[1]) if bare[1] in _NUMERALS else int(bare[1])
 
 
 def score_0_to_10(value: Any) -> int:

@@ -2,103 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from salesllm.dialogue import Dialogue, Language, Speaker, Turn
+import numpy as np
+import numpy.typing as npt
+
+from salesllm.dialogue import Dialogue, Language
 from salesllm.errors import InputError
+from salesllm.scoring.ending import SCHEMAS, IntentSettings, encode_endings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-SCHEMAS: dict[str, dict[str, float]] = {
-    "binary": {"not": 0.0, "buy": 10.0},
-    # The released scorer's classes: strong, some and no intention, perfunctory, abusive.
-    "saleintent": {"A": 10.0, "B": 8.0, "C": 6.0, "X": 4.0, "F": 2.0},
-}
-"""Label names with their worth, 0-10; the order is that of the classifier's outputs."""
+_WINDOW = 2048  # dialogues that are sorted by length, and in memory, at once
+_SAMPLE = 100  # one of so many is read in both precisions, sure or not
 
-Layout = Literal["salesllm", "saleintent"]
-
-_TAGS: dict[tuple[Layout, Language], dict[Speaker, str]] = {
-    ("salesllm", "en"): {Speaker.SALESPERSON: "salesperson:", Speaker.CUSTOMER: "customer:"},
-    ("salesllm", "zh"): {Speaker.SALESPERSON: "销售：", Speaker.CUSTOMER: "客户："},
-    ("saleintent", "en"): {Speaker.SALESPERSON: "[ASSISTANT]", Speaker.CUSTOMER: "[USER]"},
-    ("saleintent", "zh"): {Speaker.SALESPERSON: "[ASSISTANT]", Speaker.CUSTOMER: "[USER]"},
-}
-
-
-@dataclass(frozen=True)
-class IntentSettings:
-    """How a scorer reads and counts; saved in its model config as `salesllm_intent`.
-
-    Attributes:
-        labels: Label to worth, 0-10, in the order of the classifier's outputs.
-        score: `expected` sums probability times worth, which for the binary schema is
-            10 * P(buy); `argmax` takes the likeliest label's worth, as the released scorer does.
-        max_tokens: Tokens read from the end of the dialogue, special tokens included.
-        layout: `salesllm` keeps whole turns where they fit; `saleintent` is the released scorer's
-            flat text, cut at the token.
-    """
-
-    language: Language
-    labels: dict[str, float]
-    score: Literal["expected", "argmax"] = "expected"
-    max_tokens: int = 128
-    layout: Layout = "salesllm"
+Ending = tuple[int, ...]
+Logits = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class IntentScore:
-    """One dialogue's buying score, 0-10, with the label and probabilities behind it."""
+    """One dialogue's buying score, 0-10, with the label and probabilities behind it.
+
+    Attributes:
+        bought: Whether the likeliest label is the one that means a purchase.
+    """
 
     buying: float
     label: str
     probabilities: dict[str, float]
-
-
-def encode_ending(
-    turns: Sequence[Turn], tokenizer: PreTrainedTokenizerBase, settings: IntentSettings
-) -> list[int]:
-    """Input ids of a dialogue's end: training rows and scoring inputs both come from here.
-
-    Truncation drops the beginning. With the `salesllm` layout the kept part starts at a turn
-    unless the last turn alone is too long, which then keeps its tag and its own end.
-
-    Raises:
-        InputError: The tokenizer is not an encoder's, or `max_tokens` leaves no room for a turn.
-    """
-    first, last = tokenizer.cls_token_id, tokenizer.sep_token_id  # <s> and </s> in RoBERTa's
-    if first is None or last is None:
-        raise InputError(
-            "the tokenizer marks no start and end of a text",
-            path=tokenizer.name_or_path,
-            field="model_name_or_path",
-            fix="Take an encoder of the BERT or RoBERTa kind",
-        )
-    tags = _TAGS[settings.layout, settings.language]
-    pieces: list[tuple[list[int], list[int]]] = []
-    for turn in turns:
-        tag = tokenizer.encode(tags[turn.speaker], add_special_tokens=False)
-        said = turn.text.strip()
-        text = tokenizer.encode(f" {said}\n", add_special_tokens=False)
-        pieces.append((tag, text))
-    budget = settings.max_tokens - 2
-    if budget <= max(len(tag) for tag, _ in pieces):
-        problem = f"{settings.max_tokens} tokens have no room for a turn"
-        raise InputError(problem, field="max_tokens", fix="Raise max_tokens")
-    kept: list[int] = []
-    if settings.layout == "saleintent":
-        kept = [token for tag, text in pieces for token in (*tag, *text)][-budget:]
-    else:
-        for tag, text in reversed(pieces):
-            if len(tag) + len(text) + len(kept) > budget:
-                kept = kept or tag + text[len(tag) - budget :]
-                break
-            kept = tag + text + kept
-    return [first, *kept, last]
+    bought: bool
 
 
 class IntentScorer:
@@ -131,41 +72,122 @@ class IntentScorer:
         settings = _settings(model.config, path, language)
         if language is not None and settings.language != language:
             raise InputError(f"this scorer reads {settings.language}, not {language}", path=path)
+        _finish_first_token_only(model)
         return cls(model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, settings)
 
-    def score(self, dialogues: Sequence[Dialogue], batch_size: int = 32) -> list[IntentScore]:
-        """Scores dialogues, batched by length, in the order given.
+    def save(self, folder: str | Path) -> None:
+        """Saves a checkpoint that `load` reads, with the settings as they are now."""
+        install(self.model.config, self.settings)
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def score(self, dialogues: Iterable[Dialogue], *, exact: bool = False) -> list[IntentScore]:
+        """`stream` as a list."""
+        return list(self.stream(dialogues, exact=exact))
+
+    def stream(
+        self, dialogues: Iterable[Dialogue], *, exact: bool = False
+    ) -> Iterator[IntentScore]:
+        """Scores dialogues in the order given, of which only some are in memory at once.
+
+        A CPU with bfloat16 arithmetic reads them in it first, which is several times as fast, and
+        in full precision again what it is not sure of, and a sample. Labels stay the same; scores
+        by the tiny recipes' scorers changed by 0.07 at most and by 0.001 on average.
+
+        Args:
+            exact: Read everything in full precision.
 
         Raises:
             InputError: A dialogue is in another language than the scorer's.
         """
+        queue = iter(dialogues)
+        while window := list(islice(queue, _WINDOW)):
+            for dialogue in window:
+                if dialogue.language != self.settings.language:
+                    problem = f"dialogue {dialogue.id!r} is {dialogue.language}"
+                    raise InputError(f"{problem}; the scorer reads {self.settings.language}")
+            turns = [dialogue.turns for dialogue in window]
+            endings = [tuple(e) for e in encode_endings(turns, self.tokenizer, self.settings)]
+            logits = self._read(endings, exact)
+            yield from (self._score(logits[ending]) for ending in endings)
+
+    def _read(self, endings: Iterable[Ending], exact: bool) -> dict[Ending, Logits]:
+        """Each ending's logits, in the order of the classifier's outputs."""
+        if exact or self._half is None:
+            return self._logits(self.model, endings)
+        quick = self._logits(self._half, endings)
+        doubtful = [e for e, logits in quick.items() if np.diff(np.sort(logits)[-2:]) < self._sure]
+        again = self._logits(self.model, [*doubtful, *list(quick)[::_SAMPLE]])
+        if max(np.ptp(again[e] - quick[e]) for e in again) > self._sure / 2:
+            return self._logits(self.model, endings)  # a model that rounding may change
+        return quick | again
+
+    def _logits(self, model: Any, endings: Iterable[Ending]) -> dict[Ending, Logits]:
+        """Reads every ending once, however often it is given."""
         import torch
 
-        for dialogue in dialogues:
-            if dialogue.language != self.settings.language:
-                problem = f"dialogue {dialogue.id!r} is {dialogue.language}"
-                raise InputError(f"{problem}; the scorer reads {self.settings.language}")
-        inputs = [encode_ending(d.turns, self.tokenizer, self.settings) for d in dialogues]
-        order = sorted(range(len(inputs)), key=lambda i: len(inputs[i]))
-        scores: dict[int, IntentScore] = {}
-        for start in range(0, len(order), batch_size):
-            chunk = order[start : start + batch_size]
-            batch = self.tokenizer.pad(
-                {"input_ids": [inputs[i] for i in chunk]}, return_tensors="pt"
-            ).to(self.model.device)
+        found: dict[Ending, Logits] = {}
+        for batch in _batches(sorted(dict.fromkeys(endings), key=len), self._batch_tokens):
+            inputs = self.tokenizer.pad({"input_ids": list(map(list, batch))}, return_tensors="pt")
             with torch.inference_mode():
-                probabilities = self.model(**batch).logits.float().softmax(-1).tolist()
-            for i, row in zip(chunk, probabilities, strict=True):
-                scores[i] = self._score(row)
-        return [scores[i] for i in range(len(inputs))]
+                logits = model(**inputs.to(model.device)).logits
+            found |= zip(batch, logits.double().cpu().numpy(), strict=True)
+        return found
 
-    def _score(self, probabilities: Sequence[float]) -> IntentScore:
-        by_label = dict(zip(self.settings.labels, probabilities, strict=True))
+    @cached_property
+    def _half(self) -> Any:
+        """The model in bfloat16; None where that would not be faster."""
+        import torch
+
+        capabilities: Mapping[str, Any] = getattr(
+            torch.cpu, "get_capabilities", dict
+        )()  # not in every version
+        fast = capabilities.get("avx512_bf16", False)
+        if self.model.device.type != "cpu" or self.model.dtype != torch.float32 or not fast:
+            return None
+        half = copy.deepcopy(self.model).to(torch.bfloat16)
+        half.set_attn_implementation("eager")  # of these the faster one in bfloat16
+        return half
+
+    @property
+    def _batch_tokens(self) -> int:
+        # A CPU is fastest while a batch's activations stay in its cache.
+        return 1024 if self.model.device.type == "cpu" else 65536
+
+    @property
+    def _sure(self) -> float:
+        # So far is the likeliest label's logit above the next where it has 95 % of the two.
+        return math.log(19) * self.settings.temperature
+
+    def _score(self, logits: Logits) -> IntentScore:
+        odds = np.exp((logits - logits.max()) / self.settings.temperature)
+        by_label = dict(zip(self.settings.labels, (odds / odds.sum()).tolist(), strict=True))
         label = max(by_label, key=by_label.__getitem__)
         buying = self.settings.labels[label]
         if self.settings.score == "expected":
             buying = sum(p * self.settings.labels[name] for name, p in by_label.items())
-        return IntentScore(buying, label, by_label)
+        return IntentScore(buying, label, by_label, label == self.settings.purchase)
+
+
+def _finish_first_token_only(model: Any) -> None:
+    """Lets the last layer compute no more than the classifier reads: the first token.
+
+    The others are still attended to, so the logits stay what they are. It saves most of a layer.
+    """
+    if model.config.model_type in ("bert", "roberta", "xlm-roberta"):
+        after_attention = model.base_model.encoder.layer[-1].attention.output
+        after_attention.register_forward_pre_hook(lambda _, states: tuple(s[:, :1] for s in states))
+
+
+def _batches(endings: Sequence[Ending], tokens: int) -> Iterator[Sequence[Ending]]:
+    """Cuts what is sorted by length into batches of at most so many tokens, padding included."""
+    start = 0
+    for end, ending in enumerate(endings):
+        if end > start and (end - start + 1) * len(ending) > tokens:
+            yield endings[start:end]
+            start = end
+    if start < len(endings):
+        yield endings[start:]
 
 
 def install(config: Any, settings: IntentSettings) -> None:

@@ -30,17 +30,22 @@ class SellingScore:
     """One dialogue's selling score.
 
     Attributes:
-        score: Integer 0-10; None where the dialogue could not be judged, which is not a zero.
+        score: 0-10, an integer unless it is a mean or a median of several; None where the dialogue
+            could not be judged, which is not a zero.
         reason: Why this score, or why there is none.
         failed: Whether the rater could not be reached: worth asking again later.
         usage: Tokens of all attempts.
+        samples: The integer of every answer that was asked for; None for an unreadable one.
+        weighted: Whether the score weighs every integer by the probability that the rater gave it.
     """
 
-    score: int | None
+    score: float | None
     reason: str
     evidence: tuple[Evidence, ...] = ()
     failed: bool = False
     usage: Usage = field(default_factory=Usage)
+    samples: tuple[int | None, ...] = ()
+    weighted: bool = False
 
 
 def customers_answers(turns: Sequence[Turn]) -> list[tuple[int, str]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainingArguments
     from trl import ModelConfig
 
-    from salesllm.scoring.intent import IntentSettings
+    from salesllm.scoring.ending import IntentSettings
 
 
 _ACCELERATE = "ACCELERATE_MIXED_PRECISION"  # every process of `accelerate launch` has it

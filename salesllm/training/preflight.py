@@ -17,7 +17,7 @@ from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError
 from salesllm.recipe import read_yaml
 from salesllm.scenario import read_scenarios_by_id
-from salesllm.scoring.intent import SCHEMAS, IntentSettings, encode_ending
+from salesllm.scoring.ending import SCHEMAS, IntentSettings, encode_ending
 from salesllm.training.arguments import (
     CustomerArguments,
     IntentArguments,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from salesllm.errors import InputError
-from salesllm.sheets import read_sheet, write_sheet
+from salesllm.sheets import read_opinions, write_sheet
 from salesllm.stats import krippendorff_alpha
 
 COLUMNS = ("dialogue_id", "annotator", "label")
@@ -87,27 +87,11 @@ def read_votes(
             annotator, or a second vote of the same annotator on the same dialogue.
     """
     votes: dict[str, dict[str, str]] = {name: {} for name in dialogues}
-    lines: dict[tuple[str, str], int] = {}
-    for line, row in read_sheet(path, COLUMNS):
-
-        def error(problem: str, name: str, fix: str, line: int = line) -> InputError:
-            return InputError(problem, path=path, line=line, field=name, fix=fix)
-
-        dialogue, annotator, label = (row[name] for name in COLUMNS)
-        if dialogue not in votes:
-            fix = "Give the file of dialogues that was annotated"
-            raise error(f"there is no dialogue {dialogue!r}", "dialogue_id", fix)
-        if not annotator:
-            raise error("is empty", "annotator", "Name the annotator")
-        if (dialogue, annotator) in lines:
-            problem = (
-                f"{annotator!r} has labelled {dialogue!r} on line {lines[dialogue, annotator]}"
-            )
-            raise error(problem, "annotator", "Keep one of the rows")
-        lines[dialogue, annotator] = line
+    for line, dialogue, annotator, label in read_opinions(path, COLUMNS, votes):
         if label and label not in labels:
+            problem = f"label {label!r} is not in the schema"
             fix = f"Use {', '.join(labels)}, or another schema"
-            raise error(f"label {label!r} is not in the schema", "label", fix)
+            raise InputError(problem, path=path, line=line, field="label", fix=fix)
         if label:
             votes[dialogue][annotator] = label
     return votes

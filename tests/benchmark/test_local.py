@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedTokenizerBase
 
+from salesllm.benchmark import cast
 from salesllm.benchmark import run as benchmark
 from salesllm.benchmark.recipe import BenchmarkRecipe
 from salesllm.chat.base import Chat
@@ -17,8 +18,9 @@ from salesllm.chat.providers import ChatSpec
 from salesllm.dialogue import read_dialogues
 from salesllm.errors import InputError
 from salesllm.files import read_jsonl, write_json
+from salesllm.scoring.ending import SCHEMAS, IntentSettings
 from salesllm.scoring.final import final_score
-from salesllm.scoring.intent import SCHEMAS, IntentScorer, IntentSettings, install
+from salesllm.scoring.intent import IntentScorer, install
 from salesllm.training.tiny import new_causal_lm, new_encoder
 
 
@@ -57,7 +59,7 @@ def test_local_customers_in_turn_and_their_scores(
 ) -> None:
     loaded: list[str] = []
     batches: list[int] = []
-    generate, opened = LocalChat._generate, benchmark.open_chat
+    generate, opened = LocalChat._generate, cast.open_chat
 
     def counted(self: LocalChat, conversations: list[Any], *rest: Any) -> Any:
         batches.append(len(conversations))
@@ -69,7 +71,7 @@ def test_local_customers_in_turn_and_their_scores(
         return opened(spec)
 
     monkeypatch.setattr(LocalChat, "_generate", counted)
-    monkeypatch.setattr(benchmark, "open_chat", noted)
+    monkeypatch.setattr(cast, "open_chat", noted)
     recipe = BenchmarkRecipe.model_validate(values)
     summary = benchmark.run_benchmark(recipe)
     assert loaded == ["one", "two"]
@@ -127,5 +129,5 @@ def test_local_customers_in_turn_and_their_scores(
 
     # A customer trained anew is another run.
     weights.write_bytes((Path(values["customers"][0]["model"]) / weights.name).read_bytes())
-    with pytest.raises(InputError, match="another run: `checkpoints_sha256"):
+    with pytest.raises(InputError, match=r"another run: `customers\.two\.checkpoints_sha256"):
         benchmark.run_benchmark(recipe)

@@ -2,107 +2,40 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter, deque
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from loopback import Fault, Loopback
-from scenes import scene
+from runs import CANARY, ROOT, SCENARIOS, actor, results, run, script, values_of
 
 from salesllm import prompts
 from salesllm.benchmark.recipe import BenchmarkRecipe, scenarios_of
-from salesllm.benchmark.run import Cell, run_benchmark
 from salesllm.chat.base import Sampling
 from salesllm.dialogue import END_MARKER, read_dialogues
 from salesllm.errors import InputError
 from salesllm.files import checkpoint_sha256, read_json, read_jsonl
-from salesllm.journal import Journal
 from salesllm.recipe import load_recipe
-from salesllm.scenario import write_scenarios
 from salesllm.scoring import judge
 
-ROOT = Path(__file__).parents[2]
-CANARY = "sk-canary-77e0c2"
-SCENARIOS = [scene(language, n) for n in range(3) for language in ("en", "zh")]
-
-
-def actor(body: dict[str, Any]) -> str:
-    """A seller, a buyer and a judge; what they say follows from what they hear."""
-    messages = body["messages"]
-    zh = any("\u4e00" <= c <= "\u9fff" for c in messages[-1]["content"])
-    if body["model"] == "judge":
-        taken = "I'll take it" in messages[0]["content"] or "我要了" in messages[0]["content"]
-        return json.dumps({"score": 8 if taken else 3, "reason": "r", "evidence": []})
-    if body["model"] == "seller":
-        return "199元，质保两年。" if zh else "It's $39, with two years' warranty."
-    if len(messages) < 5:
-        return "嗯，还有呢" if zh else "Hm, what else?"
-    if "kettle 2" in messages[0]["content"] or "电水壶 2" in messages[0]["content"]:
-        return f"不需要了 {END_MARKER}" if zh else f"No thanks. {END_MARKER}"
-    return f"行，我要了 {END_MARKER}" if zh else f"OK, I'll take it. {END_MARKER}"
-
 
 @pytest.fixture
-def loopback(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    monkeypatch.setenv("BENCHMARK_TEST_KEY", CANARY)
-    with Loopback(reply=actor, key=CANARY) as running:
-        yield running
-
-
-@pytest.fixture
-def values(tmp_path: Path, loopback: Loopback) -> dict[str, Any]:
-    """A recipe of 2 salespeople x 1 customer x 6 scenarios."""
-    write_scenarios(tmp_path / "scenarios.jsonl", SCENARIOS)
-
-    def endpoint(model: str, name: str) -> dict[str, Any]:
-        address = {"base_url": loopback.url, "api_key_env": "BENCHMARK_TEST_KEY", "timeout": 0.6}
-        return {"provider": "endpoint", "model": model, "name": name} | address
-
-    return {
-        "name": "loopback",
-        "output_dir": str(tmp_path / "out"),
-        "scenarios": str(tmp_path / "scenarios.jsonl"),
-        "salespeople": [endpoint("seller", "A"), endpoint("seller", "B")],
-        "customers": [endpoint("buyer", "C")],
-        "judge": endpoint("judge", "J"),
-        "rounds": 4,
-        "concurrency": 6,
-    }
-
-
-def run(values: dict[str, Any]) -> dict[str, Any]:
-    return run_benchmark(BenchmarkRecipe.model_validate(values))
-
-
-def script(values: dict[str, Any], *more: str) -> list[str]:
-    config = Path(values["output_dir"]).parent / "recipe.yaml"
-    config.write_text(yaml.safe_dump(values), encoding="utf-8")
-    return [sys.executable, str(ROOT / "eval" / "benchmark.py"), "--config", str(config), *more]
-
-
-def results(out: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """What a run came to, to be compared with another's."""
-    rows = [row for _, row in read_jsonl(out / "scores.jsonl")]
-    return (out / "dialogues.jsonl").read_text(encoding="utf-8").splitlines(), rows
+def values(tmp_path: Path, actors: Loopback) -> dict[str, Any]:
+    return values_of(tmp_path, actors.url)
 
 
 def test_a_run_from_recipe_to_summary(
-    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+    values: dict[str, Any], actors: Loopback, tmp_path: Path
 ) -> None:
     summary = run(values)
     out = tmp_path / "out"
     dialogues = read_dialogues(out / "dialogues.jsonl")
-    assert [d.id for d in dialogues] == [f"{s}::C::{x.id}" for s in "AB" for x in SCENARIOS]
+    assert [d.id for d in dialogues] == [f"{s}::C::{x.id}::0" for s in "AB" for x in SCENARIOS]
     assert {d.context["termination"] for d in dialogues} == {"customer_ended"}
     assert not any(END_MARKER in turn.text for d in dialogues for turn in d.turns)
 
@@ -132,45 +65,8 @@ def test_a_run_from_recipe_to_summary(
     assert not any(CANARY.encode() in content for content in files)
 
 
-def test_stopped_before_its_summary_it_asks_nobody(
-    values: dict[str, Any], loopback: Loopback
-) -> None:
-    first, asked = run(values), len(loopback.requests)
-    moved = Path(values["output_dir"]).rename(Path(values["scenarios"]).parent / "moved")
-    (moved / "summary.json").unlink()
-    again = run(values | {"output_dir": moved, "concurrency": 1})
-    assert len(loopback.requests) == asked
-    assert again["results"] == first["results"]
-
-
-def test_a_finished_run_is_left_alone(values: dict[str, Any], tmp_path: Path) -> None:
-    run(values)
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in contents(tmp_path)}
-    command = script(values, "--concurrency", "1")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "already holds a finished run" in done.stderr
-    assert "change judge, intent or alpha to score its dialogues anew" in done.stderr
-    assert before == {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in contents(tmp_path)}
-
-    (tmp_path / "out" / "journal.jsonl").unlink()  # as in the folder of a training
-    with pytest.raises(InputError, match=r"finished run.*--overwrite true\.$"):
-        run(values)
-
-
-@pytest.mark.parametrize("damaged", ["{", "{}", "[]"])
-def test_a_damaged_summary_is_made_anew(
-    values: dict[str, Any], loopback: Loopback, tmp_path: Path, damaged: str
-) -> None:
-    whole = run(values)
-    (tmp_path / "out" / "summary.json").write_text(damaged)
-    loopback.requests.clear()
-    assert run(values)["results"] == whole["results"]
-    assert loopback.requests == []
-
-
 def test_another_prompt_of_the_judge_keeps_the_dialogues(
-    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+    values: dict[str, Any], actors: Loopback, tmp_path: Path
 ) -> None:
     run(values)
     for language in ("zh", "en"):
@@ -178,9 +74,9 @@ def test_another_prompt_of_the_judge_keeps_the_dialogues(
         mine = tmp_path / "prompts" / language / prompt.name
         mine.parent.mkdir(parents=True)
         mine.write_text(prompt.read_text(encoding="utf-8") + "\n-", encoding="utf-8")
-    loopback.requests.clear()
+    actors.requests.clear()
     run(values | {"prompts_dir": str(tmp_path / "prompts")})
-    assert {body["model"] for body in loopback.requests} == {values["judge"]["model"]}
+    assert {body["model"] for body in actors.requests} == {values["judge"]["model"]}
 
 
 def test_a_checkpoint_is_known_by_all_its_files(tmp_path: Path) -> None:
@@ -194,26 +90,22 @@ def test_a_checkpoint_is_known_by_all_its_files(tmp_path: Path) -> None:
     assert checkpoint_sha256([tmp_path]) != before
 
 
-def contents(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / "out").iterdir())
-
-
 def test_other_scoring_keeps_the_dialogues_and_mixes_no_judges(
-    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+    values: dict[str, Any], actors: Loopback, tmp_path: Path
 ) -> None:
     first = run(values)
     dialogues = (tmp_path / "out" / "dialogues.jsonl").read_bytes()
-    loopback.requests.clear()
+    actors.requests.clear()
     assert run(values | {"alpha": 0.2})["alpha"] == 0.2
-    assert loopback.requests == []
+    assert actors.requests == []
 
     def strict(body: dict[str, Any]) -> str:
         assert body["model"] == "judge"  # nobody talks again
         return '{"score": 1, "reason": "r", "evidence": []}'
 
     # The other judge breaks down midway: no score of the first one fills the gaps.
-    loopback.reply = strict
-    loopback.fault_of = lambda body: (
+    actors.reply = strict
+    actors.fault_of = lambda body: (
         Fault(status=403) if "kettle" in body["messages"][0]["content"] else None
     )
     other = values | {"judge": values["judge"] | {"name": "K"}}
@@ -221,21 +113,21 @@ def test_other_scoring_keeps_the_dialogues_and_mixes_no_judges(
     overall = half["results"]["A"]["C"]["overall"]["selling"]
     assert (half["rater"], half["incomplete"]) == ("K", 6)
     assert (overall["mean"], overall["n"], overall["unscored"]) == (1, 3, 3)
-    loopback.fault_of = lambda body: None
-    loopback.requests.clear()
+    actors.fault_of = lambda body: None
+    actors.requests.clear()
     whole = run(other)["results"]["B"]["C"]["overall"]["selling"]
-    assert (whole["mean"], whole["n"], len(loopback.requests)) == (1, 6, 6)
+    assert (whole["mean"], whole["n"], len(actors.requests)) == (1, 6, 6)
 
     # Other settings or another prompt make another judge, too; the first one is remembered.
     assert run(values | {"judge_attempts": 1})["results"]["A"]["C"]["overall"]["selling"]["n"] == 6
-    assert len(loopback.requests) == 18
+    assert len(actors.requests) == 18
     assert run(values)["results"] == first["results"]
-    assert len(loopback.requests) == 18
+    assert len(actors.requests) == 18
     assert (tmp_path / "out" / "dialogues.jsonl").read_bytes() == dialogues
 
 
 def test_trouble_costs_time_and_nothing_else(
-    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+    values: dict[str, Any], actors: Loopback, tmp_path: Path
 ) -> None:
     run(values)
     calm = results(tmp_path / "out")
@@ -244,12 +136,10 @@ def test_trouble_costs_time_and_nothing_else(
         Fault(status=429, retry_after="0.1"), Fault(status=500), Fault("stall", seconds=1.0),
         Fault("malformed"), Fault("truncated"), Fault("cut"), Fault("empty"),
     ]  # fmt: skip
-    loopback.faults = deque(
-        [*trouble, *rng.choices([*trouble, None], weights=[1] * 7 + [50], k=60)]
-    )
+    actors.faults = deque([*trouble, *rng.choices([*trouble, None], weights=[1] * 7 + [50], k=60)])
     values["output_dir"] = str(tmp_path / "stormy")
     summary = run(values)
-    assert not loopback.faults
+    assert not actors.faults
     assert summary["failures"] == 0
     lines, rows = results(tmp_path / "stormy")
     for row in (*rows, *calm[1]):  # an empty reply that was drawn again costs tokens
@@ -261,7 +151,7 @@ def test_trouble_costs_time_and_nothing_else(
 
 
 def test_failures_are_counted_never_scored_and_tried_again(
-    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+    values: dict[str, Any], actors: Loopback, tmp_path: Path
 ) -> None:
     def broken(body: dict[str, Any]) -> Fault | None:
         script = body["messages"][0]["content"]
@@ -269,7 +159,7 @@ def test_failures_are_counted_never_scored_and_tried_again(
             return Fault(status=400) if body["model"] == "buyer" else None
         return Fault(status=403) if "电水壶 1" in script and body["model"] == "judge" else None
 
-    loopback.fault_of = broken
+    actors.fault_of = broken
     done = subprocess.run(script(values), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1, done.stderr
     assert "2 of 12 dialogues failed" in done.stdout
@@ -281,32 +171,32 @@ def test_failures_are_counted_never_scored_and_tried_again(
     assert summary["results"]["A"]["C"]["en"]["failures"] == 1
     assert summary["results"]["A"]["C"]["en"]["terminations"] == {
         "customer_ended": 2,
-        "customer_failed": 1,
+        "error": 1,
     }
     assert summary["unscored"]["selling"] == {
-        "the dialogue failed (customer_failed)": 2,
+        "the dialogue failed (error)": 2,
         "the judge failed": 2,
     }
-    assert summary["terminations"] == {"customer_ended": 10, "customer_failed": 2}
+    assert summary["terminations"] == {"customer_ended": 10, "error": 2}
     assert summary["incomplete"] == 4
     failed = [row for _, row in read_jsonl(out / "scores.jsonl") if row["failed"]]
     assert [row["scenario_id"] for row in failed] == ["en-1", "en-1"]
     assert all("fault 400" in row["error"] and row["selling"] is None for row in failed)
     assert len(read_dialogues(out / "dialogues.jsonl")) == 10
 
-    loopback.fault_of = lambda body: None
-    loopback.requests.clear()
+    actors.fault_of = lambda body: None
+    actors.requests.clear()
     again = subprocess.run(script(values), capture_output=True, text=True, timeout=60, check=False)
     assert again.returncode == 0, again.stderr
-    asked = Counter(request["model"] for request in loopback.requests)
+    asked = Counter(request["model"] for request in actors.requests)
     assert asked == {"seller": 4, "buyer": 4, "judge": 4}  # two dialogues, four judgements
     assert read_json(out / "summary.json")["results"]["A"]["C"]["overall"]["selling"]["n"] == 6
 
 
 def test_a_judge_off_format_leaves_dialogues_unscored(
-    values: dict[str, Any], loopback: Loopback, tmp_path: Path
+    values: dict[str, Any], actors: Loopback, tmp_path: Path
 ) -> None:
-    loopback.reply = lambda body: "A fine talk!" if body["model"] == "judge" else actor(body)
+    actors.reply = lambda body: "A fine talk!" if body["model"] == "judge" else actor(body)
     values["judge_attempts"] = 2
     summary = run(values)
     figures = summary["results"]["B"]["C"]["overall"]
@@ -318,52 +208,7 @@ def test_a_judge_off_format_leaves_dialogues_unscored(
         run(values)
 
 
-def test_killed_in_the_middle_nothing_is_lost_and_nothing_redone(
-    values: dict[str, Any], loopback: Loopback, tmp_path: Path
-) -> None:
-    calm = values | {"output_dir": str(tmp_path / "calm")}
-    run(calm)
-    loopback.delay = 0.04
-    values["concurrency"] = 2
-    journal = tmp_path / "out" / "journal.jsonl"
-    finished: set[tuple[str, ...]] = set()
-    for kill in itertools.count():
-        loopback.requests.clear()
-        process = subprocess.Popen(script(values), stdout=subprocess.DEVNULL)
-        want, deadline = len(finished) + 3, time.monotonic() + 30
-        while process.poll() is None and time.monotonic() < deadline:
-            if kill < 3 and len(_finished(journal)) >= want:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-            time.sleep(0.005)
-        # Whatever was finished before this attempt was left alone by it.
-        assert len(loopback.requests) <= 5 * (12 - len(finished))  # four messages, one judgement
-        if process.returncode == 0:
-            break
-        assert process.returncode == -signal.SIGKILL
-        before, finished = finished, _finished(journal)
-        assert before < finished
-        with journal.open("ab") as file:  # as if the kill had come in the middle of a line
-            file.write(b'{"kind": "dialogue", "cell": ["A", "C", "en-')
-    assert kill == 3
-    assert results(tmp_path / "out") == results(tmp_path / "calm")
-    ends = Counter(
-        (entry["kind"], *entry["cell"]) for _, entry in read_jsonl(journal) if "cell" in entry
-    )
-    assert set(ends.values()) == {1}
-    assert len(ends) == 24
-
-
-def _finished(journal: Path) -> set[tuple[str, ...]]:
-    """Cells that have been both simulated and judged, by the whole lines of the journal."""
-    if not journal.exists():
-        return set()
-    lines = journal.read_bytes().split(b"\n")[1:-1]
-    entries = [json.loads(line) for line in lines]
-    return {tuple(e["cell"]) for e in entries if e["kind"].startswith("selling")}
-
-
-def test_rules_need_no_judge_and_no_torch(values: dict[str, Any], loopback: Loopback) -> None:
+def test_rules_need_no_judge_and_no_torch(values: dict[str, Any], actors: Loopback) -> None:
     values |= {"judge": "rules", "salespeople": values["salespeople"][:1]}
     code = f"""
 import sys
@@ -382,7 +227,7 @@ assert not {{"torch", "transformers"}} & set(sys.modules)
     assert "selling by rules" in done.stdout
     assert "…" not in done.stdout  # no figure cut off
     assert "loopback: dialogues: 6/6" in done.stdout
-    assert not any(request["model"] == "judge" for request in loopback.requests)
+    assert not any(request["model"] == "judge" for request in actors.requests)
     summary = read_json(Path(values["output_dir"]) / "summary.json")
     selling = summary["results"]["A"]["C"]["overall"]["selling"]
     assert selling["mean"] == pytest.approx((8 * 4 + 0 * 2) / 6)
@@ -405,51 +250,12 @@ def test_a_sample_with_the_scripted_sides(tmp_path: Path) -> None:
     assert ids == {s.id for s in scenarios_of(BenchmarkRecipe.model_validate(values))}
 
 
-def test_overwrite_starts_anew(values: dict[str, Any], loopback: Loopback) -> None:
-    run(values)
-    asked = len(loopback.requests)
-    with pytest.raises(InputError, match=r"`recipe\.rounds` was 4 and is 3"):
-        run(values | {"rounds": 3})
-    assert len(loopback.requests) == asked
-    assert run(values | {"rounds": 3, "overwrite": True})["rounds"] == 3
-    assert len(loopback.requests) > asked
-
-
-def test_changed_scenarios_do_not_mix_with_old_results(values: dict[str, Any]) -> None:
-    run(values)
-    write_scenarios(values["scenarios"], [*SCENARIOS[:-1], scene("zh", 7)])
-    with pytest.raises(InputError, match="another run: `scenarios_sha256` was"):
-        run(values)
-
-
-def test_one_journal_has_one_writer(tmp_path: Path) -> None:
-    path, cell = tmp_path / "journal.jsonl", Cell("a", "b", "c")
-    with Journal(path, {"x": 1}) as journal:
-        with pytest.raises(InputError, match="another process is running"):
-            Journal(path, {"x": 1})
-        journal.append("dialogue", cell, ok=False)
-        journal.append("dialogue", cell, ok=True, text="你好")
-    with Journal(path, {"x": 1}) as journal:
-        assert journal.done("dialogue", cell)
-        assert journal.get("dialogue", cell) == {
-            "kind": "dialogue", "cell": ["a", "b", "c"], "ok": True, "text": "你好"
-        }  # fmt: skip
-        assert journal.get("selling", cell) is None
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([lines[0], b"{}\n", *lines[1:]]))
-    with pytest.raises(InputError, match=r"journal.jsonl:2: not a line of a journal"):
-        Journal(path, {"x": 1})
-    path.write_bytes(lines[0][:10])  # killed while writing the very first line
-    with Journal(path, {"x": 2}):
-        assert len(path.read_bytes().splitlines()) == 1
-
-
 def test_calls_overlap_up_to_the_recipes_concurrency(
-    values: dict[str, Any], loopback: Loopback
+    values: dict[str, Any], actors: Loopback
 ) -> None:
-    loopback.delay = 0.02
+    actors.delay = 0.02
     run(values)
-    assert loopback.most_at_once == values["concurrency"]
+    assert actors.most_at_once == values["concurrency"]
 
 
 @pytest.mark.parametrize(
@@ -458,7 +264,7 @@ def test_calls_overlap_up_to_the_recipes_concurrency(
         (["--round", "3"], "Did you mean `rounds`"),
         (["--rounds", "0"], "field `rounds`"),
         (["--alpha", "1.5"], "field `alpha`"),
-        (["--judge", "gpt"], "unknown judge 'gpt'"),
+        (["--judge", "gpt"], "'gpt' is a model of no registry"),
         (["--judge", "{{provider: scripted, model: customer}}"], "a scripted speaker cannot judge"),
         (["--scenarios", "absent.jsonl"], "absent.jsonl: no such file"),
         (["--sample.n", "3"], "a file or a sample, not both"),
@@ -485,7 +291,7 @@ def test_calls_overlap_up_to_the_recipes_concurrency(
 )
 def test_bad_recipes_stop_with_one_message_before_the_first_call(
     values: dict[str, Any],
-    loopback: Loopback,
+    actors: Loopback,
     tmp_path: Path,
     options: list[str],
     message: str,
@@ -499,7 +305,7 @@ def test_bad_recipes_stop_with_one_message_before_the_first_call(
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    assert loopback.requests == []
+    assert actors.requests == []
     assert not (tmp_path / "out").exists()
 
 

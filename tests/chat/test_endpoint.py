@@ -10,14 +10,13 @@ import sys
 import time
 import traceback
 from collections import deque
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 from loopback import Fault, Loopback
 
-from salesllm.chat.base import Reply, Sampling, Usage
-from salesllm.chat.endpoint import EndpointChat, EndpointError, _retry_after
+from salesllm.chat.base import Reply, Sampling, Token, Usage
+from salesllm.chat.endpoint import EndpointChat, EndpointError
+from salesllm.chat.limits import Limits
 from salesllm.dialogue import Message
 from salesllm.errors import InputError
 
@@ -109,19 +108,18 @@ def test_retry_after_is_waited_for(loopback: Loopback) -> None:
         ask(impatient(loopback))
 
 
-def test_retry_after_forms() -> None:
-    later = datetime.now(UTC) + timedelta(seconds=90)
-    assert _retry_after(format_datetime(later, usegmt=True)) == pytest.approx(90, abs=2)
-    assert _retry_after(format_datetime(later - timedelta(days=1), usegmt=True)) == 0
-    assert [_retry_after(v) for v in ("7", "1.5", "-3", "soon", "", None)] == [7, 1.5, 0, 0, 0, 0]
-
-
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 307])
 def test_a_refusal_is_final_and_says_what_the_server_said(loopback: Loopback, status: int) -> None:
     loopback.faults = deque([Fault(status=status)])
     with pytest.raises(EndpointError, match=f"m at http://.*: status {status}: fault {status}"):
         ask(impatient(loopback))
     assert len(loopback.requests) == 1
+
+
+def test_an_account_without_money_is_not_waited_for(loopback: Loopback) -> None:
+    loopback.faults = deque([Fault(status=429, code="insufficient_quota")])
+    with pytest.raises(EndpointError, match=r"status 429: fault 429, after 1 attempt$"):
+        ask(impatient(loopback))
 
 
 def test_nobody_listens() -> None:
@@ -139,9 +137,19 @@ def test_empty_and_filtered_answers_are_answers(loopback: Loopback) -> None:
     assert ask(chat).finish_reason == "content_filter"
 
 
+def test_a_reply_with_log_probabilities_and_a_refusal(loopback: Loopback) -> None:
+    told = {"token": "8", "logprob": -0.1, "top_logprobs": [{"token": "8", "logprob": -0.1}]}
+    message = {"role": "assistant", "content": None, "refusal": "No."}
+    loopback.reply = lambda body: {"message": message, "logprobs": {"content": [told]}}
+    reply = ask(impatient(loopback), Sampling(top_logprobs=1))
+    assert (reply.text, reply.refusal) == ("", "No.")
+    assert reply.tokens == (Token("8", -0.1, (("8", -0.1),)),)
+    assert loopback.requests[0]["top_logprobs"] == 1
+
+
 def test_calls_in_flight_are_limited_and_a_second_loop_works(loopback: Loopback) -> None:
     loopback.delay = 0.05
-    chat = EndpointChat("m", loopback.url, concurrency=3)
+    chat = EndpointChat("m", loopback.url, limits=Limits(3))
 
     async def many() -> None:
         await asyncio.gather(*(chat.reply(SAID, Sampling()) for _ in range(12)))
@@ -154,7 +162,7 @@ def test_calls_in_flight_are_limited_and_a_second_loop_works(loopback: Loopback)
 
 def test_a_waiting_retry_leaves_its_place_to_others(loopback: Loopback) -> None:
     loopback.faults = deque([Fault(status=429, retry_after="0.5")])
-    chat = EndpointChat("m", loopback.url, concurrency=1)
+    chat = EndpointChat("m", loopback.url, limits=Limits(1))
 
     async def both() -> list[str]:
         order: list[str] = []
@@ -184,7 +192,7 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(
         ask(chat)
     shown = "".join(traceback.format_exception(refusal.value)) + str(refusal.value) + caplog.text
     assert "Incorrect API key provided: ***" in shown
-    assert CANARY not in shown
+    assert CANARY not in shown + repr(chat) + repr(vars(refusal.value))
 
     monkeypatch.delenv("SALES_KEY")
     with pytest.raises(InputError, match="SALES_KEY is not set"):

@@ -65,9 +65,9 @@ def values(loopback: Loopback, tmp_path: Path) -> dict[str, Any]:
         "counts": COUNTS,
         "personas": 60,
         "writer": {
-            "provider": "endpoint", "model": "m", "base_url": loopback.url, "concurrency": 8
+            "provider": "endpoint", "model": "m", "base_url": loopback.url, "concurrency": 8,
+            "price": {"input": 2.0, "output": 10.0},
         },
-        "price": {"prompt": 2.0, "completion": 10.0},
     }  # fmt: skip
 
 

@@ -221,5 +221,5 @@ def test_the_change_of_likeness_is_paired_by_turn() -> None:
     assert change["bleu4"]["difference"] == pytest.approx(0.2)
     assert change["bleu4"]["low"] == pytest.approx(0.2)
     assert change["bleu4"]["n"] == 4
-    assert change["bleu4"]["p_value"] < 0.01
+    assert change["bleu4"]["p_value"] == 0.5  # two dialogues prove nothing
     assert likeness_change(rows(0.3), []) == {}

@@ -105,6 +105,17 @@ def test_saved_and_loaded_it_says_the_same(make_dialogues: MakeDialogues, tmp_pa
         assert all(array.dtype != object for array in arrays.values())
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_one_text_is_judged_as_among_many(
+    make_dialogues: MakeDialogues, language: Language
+) -> None:
+    detector = SpeakerDetector.fit(make_dialogues(language, 40, seed=1))
+    texts = [turn.text for d in make_dialogues(language, 10, seed=2) for turn in d.turns]
+    texts += ["", "ööö", "我 THE", texts[0] * 3]  # no n-gram, none that is known, many twice
+    one_by_one = [detector.p_salesperson(text, language) for text in texts]
+    np.testing.assert_allclose(one_by_one, detector.predict_proba(texts, language), rtol=1e-12)
+
+
 def test_files_that_are_no_detector(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         SpeakerDetector.load(tmp_path / "absent.npz")

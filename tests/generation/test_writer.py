@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
 from salesllm.chat.base import Usage
+from salesllm.chat.providers import ChatSpec, Price
 from salesllm.errors import InputError
-from salesllm.generation.recipe import Price, TranslationRecipe, WrittenSpaceRecipe
+from salesllm.generation.recipe import TranslationRecipe, WrittenSpaceRecipe
 from salesllm.generation.writer import Task, Writer, estimate, read_record
 from salesllm.scoring.ask import OffFormat
 
@@ -47,8 +48,10 @@ def recipe(loopback: Loopback, tmp_path: Path) -> TranslationRecipe:
     return TranslationRecipe.model_validate(
         {
             "backend": "translate", "output_dir": tmp_path, "scenarios": "v1", "attempts": 2,
-            "writer": {"provider": "endpoint", "model": "m", "base_url": loopback.url},
-            "price": {"prompt": 3.0, "completion": 15.0},
+            "writer": {
+                "provider": "endpoint", "model": "m", "base_url": loopback.url,
+                "price": {"input": 3.0, "output": 15.0},
+            },
         }
     )  # fmt: skip
 
@@ -126,7 +129,9 @@ def test_a_bad_answer_is_shown_its_fault_once_more_and_then_given_up(
     assert len(loopback.requests) == 2
 
 
-def test_an_answer_is_paid_for_once(open_writer: Callable[..., Writer], loopback: Loopback) -> None:
+def test_an_answer_is_paid_for_once(
+    open_writer: Callable[..., Writer], recipe: TranslationRecipe, loopback: Loopback
+) -> None:
     loopback.reply = lambda body: GOOD
     open_writer().write("thing", tasks(2), "things")
     writer = open_writer()
@@ -138,7 +143,8 @@ def test_an_answer_is_paid_for_once(open_writer: Callable[..., Writer], loopback
         "cost": pytest.approx((33 * 3 + 15 * 15) / 1e6, abs=1e-4),
     }
     assert writer.bill() == "33 + 15 tokens, cost 0.00"
-    assert open_writer(price=None).bill() == "33 + 15 tokens"
+    unpriced: ChatSpec = recipe.writer.model_copy(update={"price": None})
+    assert open_writer(writer=unpriced).bill() == "33 + 15 tokens"
 
 
 def test_no_answer_stops_the_job_and_keeps_the_others(
@@ -159,7 +165,7 @@ def test_no_answer_stops_the_job_and_keeps_the_others(
 
 def test_an_estimate_grows_with_the_text() -> None:
     assert estimate(["a" * 400, "字" * 100]) == pytest.approx(100 + 70)
-    assert Price(prompt=1, completion=2).of(Usage(1_000_000, 500_000)) == 2.0
+    assert Price(input=1, output=2).of(Usage(1_000_000, 500_000)) == 2.0
 
 
 @pytest.mark.parametrize(

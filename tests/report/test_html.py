@@ -5,13 +5,13 @@ import itertools
 import math
 import re
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import Page, svgs
 
 import salesllm.report
 from salesllm.dialogue import Speaker
@@ -24,8 +24,9 @@ from salesllm.report import (
     role_inversion_svg,
     write_report,
 )
-from salesllm.report.charts import Mark, Row, interval_plot, line_chart, ticks
+from salesllm.report.charts import Mark, Row, interval_plot, ticks
 from salesllm.report.figures import Estimate, duration
+from salesllm.report.lines import line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 PALETTE = Path(salesllm.report.__file__).with_name("templates") / "palette.css"
@@ -95,48 +96,6 @@ MINIMAL = ReportData(
     [],
     [],
 )
-
-
-class Page(HTMLParser):
-    """Start tags with their attributes, text without that of style sheets, and open elements."""
-
-    VOID = ("meta", "link", "img", "br")
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text, self.open = "", list[str]()
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.text += data
-
-    @property
-    def words(self) -> str:
-        return " ".join(self.text.split())
-
-
-def svgs(html: str) -> list[str]:
-    """The outermost `<svg>` elements."""
-    found, depth, start = [], 0, 0
-    for match in re.finditer(r"<svg\b|</svg>", html):
-        if match[0] == "</svg>":
-            depth -= 1
-            if not depth:
-                found.append(html[start : match.end()])
-        else:
-            start = start if depth else match.start()
-            depth += 1
-    return found
 
 
 @pytest.mark.parametrize("data", [FULL, MINIMAL, ReportData("Run", "None.", {}, [], [], [], [])])

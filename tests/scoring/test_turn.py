@@ -18,7 +18,7 @@ from salesllm.chat.endpoint import EndpointChat
 from salesllm.dialogue import Dialogue, Language
 from salesllm.scoring import label
 from salesllm.scoring.ask import OffFormat
-from salesllm.scoring.intent import SCHEMAS
+from salesllm.scoring.ending import SCHEMAS
 from salesllm.scoring.judge import transcript
 from salesllm.scoring.turn import Judgement, TurnJudge, parse
 

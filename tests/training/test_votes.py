@@ -56,7 +56,7 @@ def test_agreement_by_hand() -> None:
     [
         ("d9,ann,A", r":3: field `dialogue_id`: there is no dialogue 'd9'"),
         ("d2,ann,D", r":3: field `label`: label 'D' is not in the schema. Use A, B"),
-        ("d1,ann,B", r":3: field `annotator`: 'ann' has labelled 'd1' on line 2"),
+        ("d1,ann,B", r":3: field `annotator`: 'ann' has a row about 'd1' on line 2"),
         ("d2,,B", r":3: field `annotator`: is empty"),
     ],
 )

@@ -1,0 +1,1 @@
+"""The benchmark for Inspect AI: its model sells, our `simulate` and scorers do the rest."""
