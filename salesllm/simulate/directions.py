@@ -35,7 +35,7 @@ _DIRECTION_EN = re.compile(
     # how it is said
     r"(?:(?:long|short|brief|awkward|slight|thoughtful) )?(?:pause|silence|sigh|laughter|laugh)|"
     r"(?:sarcastic|hesitant|nervous|excited|thoughtful|sceptical|skeptical|impatient)(?:al)?ly|"
-    r"in an? \w+ (?:tone|voice)|(?:with an? )?\w+ (?:smile|tone of voice)|"
+    r"in an? \w+ (?:tone|voice)|with an? \w+ (?:smile|tone of voice)|"
     r"(?:inner|internal) (?:thoughts?|monologue|voice)\b.*|(?:thinking )?to (?:him|her|my)self\b.*",
     re.IGNORECASE,
 )

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
+from salesllm.benchmark.guard import DetectorGuard
 from salesllm.dialogue import Dialogue, write_dialogues
+from salesllm.fidelity.ablation import DETECTOR
 from salesllm.files import read_json, read_jsonl
 
 ROOT = Path(__file__).parents[2]
@@ -129,6 +131,8 @@ def test_an_endpoint_customer_from_recipe_to_table(
     assert summary["detector"]["en"]["accuracy"]["value"] > 0.9
     assert 0 < haggler["likeness"]["rouge1"]["mean"] < 1
     assert "haggler" in (out / "table.md").read_text(encoding="utf-8")
+    guard = DetectorGuard.load(out / DETECTOR, ["en"])  # what it saved can guard a benchmark
+    assert [guard.flags((), row["prediction"], "en") for row in rows] == told_price
     record = read_json(out / "run.json")
     assert record["recipe"]["max_short_chars"] == 5
     assert len(record["data_sha256"]) == 2
