@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ def holds(intervals: Sequence[Interval], truth: float) -> float:
     return float(np.mean([i.low <= truth <= i.high for i in intervals]))
 
 
+@cache
 def true_mean(shape: str) -> float:
     rng = np.random.default_rng(0)
     ready, n = products(rng, shape, (1_000_000,))
@@ -85,7 +87,7 @@ def percentile_bootstrap(shape: str, clusters: int, runs: int, seed: int = 1) ->
         drawn = (times @ totals[:, column]) / (times @ n[:, column])
         low, high = np.quantile(drawn, (0.025, 0.975))
         held += low <= truth <= high
-    return held / runs
+    return float(held / runs)
 
 
 def false_alarms(shape: str, clusters: int, runs: int, seed: int = 2) -> float:
@@ -141,7 +143,7 @@ def ranks(clusters: int, runs: int, seed: int = 5) -> float:
         counts = np.tile(n[:, None], 6).astype(float)
         found = rank_intervals(totals, counts, n_boot=500, seed=int(rng.integers(2**31)))
         held += sum(r.low <= true <= r.high for true, r in enumerate(found, start=1))  # type: ignore[operator]
-    return held / (6 * runs)
+    return float(held / (6 * runs))
 
 
 def main() -> None:
