@@ -55,10 +55,10 @@ class Voices:
         if body["model"] == "judge":
             lines = len(_LINE.findall(messages[0]["content"]))
             return json.dumps({"score": 2 + lines % 7, "reason": "by length", "evidence": []})
-        speaker = Speaker(body["model"])
+        speaker = Speaker(body["model"].partition("-")[0])
         scenario = self._scenarios[messages[0]["content"]]
         turns = turns_from(messages, speaker)
-        rng = Random(f"{body['seed']}")
+        rng = Random(f"{body['model']} {body['seed']}")
         if speaker is Speaker.SALESPERSON:
             return salesperson_line(scenario, turns, rng=rng, split="test")
         # One plan a dialogue: it must not change from turn to turn, as the seed does.
@@ -94,8 +94,8 @@ def recipe_of(folder: Path, url: str) -> dict[str, Any]:
         "output_dir": str(folder / "run"),
         "overwrite": True,
         "scenarios": str(folder / "scenarios.jsonl"),
-        "salespeople": [endpoint("salesperson", f"model {n:02}") for n in range(SALESPEOPLE)],
-        "customers": [endpoint("customer", f"customer {n}") for n in range(CUSTOMERS)],
+        "salespeople": [endpoint(f"salesperson-{n}", f"model {n:02}") for n in range(SALESPEOPLE)],
+        "customers": [endpoint(f"customer-{n}", f"customer {n}") for n in range(CUSTOMERS)],
         "judge": endpoint("judge", "judge"),
         "intent": {language: str(folder / f"intent_{language}") for language in ("zh", "en")},
         "rounds": 20,

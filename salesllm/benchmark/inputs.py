@@ -65,7 +65,7 @@ def inputs_of(
         everything: All that the recipe names, without its `limit`: a run may begin with few.
     """
     settings = recipe.model_dump(mode="json", exclude=_ASIDE)
-    scoring = {key: settings.pop(key) for key in ("intent", "alpha")}
+    scoring = {key: settings.pop(key) for key in ("intent", "intent_exact", "alpha")}
     numbers = settings.pop("grounding") == "numbers"
     fingerprint, languages = hashlib.sha256(), set()
     for scenario in everything:

@@ -85,6 +85,8 @@ class BenchmarkRecipe(Recipe):
             product's facts; an LLM gives a verdict beside that; `none` leaves it out.
         intent: Checkpoint of the intent scorer of each language. A language without one gets no
             buying score, and so no final one.
+        intent_exact: Read all dialogues in full precision. Else a CPU with bfloat16 reads in that
+            first: no label changes, a score by some hundredths at most.
         rounds: At most so many messages of each side.
         closing: Whether plain closing words end a dialogue, as the end marker does.
         guard: None lets every draft of the customer's pass.
@@ -115,6 +117,7 @@ class BenchmarkRecipe(Recipe):
     judge_sampling: SamplingRecipe = SamplingRecipe(temperature=0, top_p=1, max_tokens=1024)
     grounding: ChatSpec | Literal["numbers", "none"] = "numbers"
     intent: dict[Language, Path] = Field(default_factory=dict)
+    intent_exact: bool = False
     rounds: int = Field(default=20, ge=1)
     closing: bool = True
     guard: GuardRecipe | None = None

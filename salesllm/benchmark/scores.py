@@ -60,7 +60,8 @@ def rows_of(
         buying: dict[Cell, IntentScore] = {}
         for language, scorer in scorers.items():
             mine = {c: d for c, d in dialogues.items() if d and d.language == language}
-            buying |= zip(mine, scorer.score(list(mine.values())), strict=True)
+            scores = scorer.stream(mine.values(), exact=recipe.intent_exact)
+            buying |= zip(mine, scores, strict=True)
         for cell, entry in entries.items():
             scenario, dialogue = scenarios[cell.scenario], dialogues[cell]
             lines = {TALK: entry} | {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
@@ -52,6 +53,8 @@ class IntentScorer:
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.settings = settings
+        # By digest: a precision rounds by the batch, and who said the same gets the same score.
+        self._known: dict[tuple[bytes, bool], Logits] = {}
 
     @classmethod
     def load(cls, path: str | Path, language: Language | None = None) -> IntentScorer:
@@ -111,12 +114,14 @@ class IntentScorer:
                     raise InputError(f"{problem}; the scorer reads {self.settings.language}")
             turns = [dialogue.turns for dialogue in window]
             endings = [tuple(e) for e in encode_endings(turns, self.tokenizer, self.settings)]
-            logits = self._read(endings, exact)
-            yield from (self._score(logits[ending]) for ending in endings)
+            keys = {ending: (_digest(ending), exact) for ending in endings}
+            new = self._read([e for e, key in keys.items() if key not in self._known], exact)
+            self._known |= {keys[ending]: logits for ending, logits in new.items()}
+            yield from (self._score(self._known[keys[ending]]) for ending in endings)
 
-    def _read(self, endings: Iterable[Ending], exact: bool) -> dict[Ending, Logits]:
+    def _read(self, endings: Sequence[Ending], exact: bool) -> dict[Ending, Logits]:
         """Each ending's logits, in the order of the classifier's outputs."""
-        if exact or self._half is None:
+        if exact or self._half is None or not endings:
             return self._logits(self.model, endings)
         quick = self._logits(self._half, endings)
         lead = {ending: float(np.diff(np.sort(logits)[-2:])[0]) for ending, logits in quick.items()}
@@ -189,6 +194,10 @@ class IntentScorer:
         if self.settings.score == "expected":
             buying = sum(p * self.settings.labels[name] for name, p in by_label.items())
         return IntentScore(buying, label, by_label, label == self.settings.purchase)
+
+
+def _digest(ending: Ending) -> bytes:
+    return hashlib.blake2b(np.array(ending, np.int32).tobytes(), digest_size=16).digest()
 
 
 def _finish_first_token_only(model: Any) -> None:
