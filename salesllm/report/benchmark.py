@@ -84,6 +84,7 @@ def render_benchmark(summary: Mapping[str, Any], rows: int) -> str:
             "results": {},
             "terminations": {},
             "usage": {},
+            "cost": {},
             "unscored": {},
             "notes": [],
             **summary,

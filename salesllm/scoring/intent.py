@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _WINDOW = 2048  # dialogues in memory at once
 _STEP = 16  # lengths in a batch are rounded up to a multiple of it
 _SAMPLE = 100  # one of so many is read in both precisions, sure or not
-_MARGIN = 4.0  # a lead so many times what rounding was seen to do is safe from it
+_MARGIN = 3.0  # a lead so many times what rounding was seen to do is safe from it
 
 Ending = tuple[int, ...]
 Logits = npt.NDArray[np.float64]

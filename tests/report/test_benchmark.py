@@ -236,7 +236,8 @@ def test_the_page_shows_the_leaderboard_without_a_script() -> None:
         {"name": "R & R", "rater": "judge", "alpha": 0.5, "leaderboard": leaderboard(),
          "terminations": {"error": 3},
          "unscored": {"selling": {"no score in 3 answers": 7}},
-         "usage": {"judge": {"j": {"prompt_tokens": 9000, "completion_tokens": 1, "cost": 2.5}}}},
+         "usage": {"judge": {"j": {"prompt_tokens": 9000, "completion_tokens": 1}}},
+         "cost": {"judge": {"j": 2.5}}},
         1234,
     )  # fmt: skip
     page = Page(html.replace("<small>", " <small>"))

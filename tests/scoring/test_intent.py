@@ -356,7 +356,7 @@ def test_what_half_precision_is_not_sure_of_is_read_again(scorer: IntentScorer) 
     assert all(a or b for a, b in zip(same, sure, strict=True))
 
     with torch.no_grad():
-        rough.classifier.out_proj.bias.add_(torch.tensor([3.0, 0.0]))  # such rounding is not safe
+        rough.classifier.out_proj.bias.add_(torch.tensor([6.0, 0.0]))  # such rounding is not safe
     unsafe = _anew(scorer)
     unsafe.__dict__["_half"] = rough
     all_again = unsafe.score(many)
