@@ -50,21 +50,15 @@ class Prices:
         return sorted({part[1] for part in self._specs if self.cost(part, Usage()) is None})
 
 
-def usages(entry: Mapping[str, Any], inputs: Inputs, auditor: str | None) -> Iterator[
-    tuple[Part, Usage]
-]:  # fmt: skip
+def usages(entry: Mapping[str, Any], inputs: Inputs) -> Iterator[tuple[Part, Usage]]:
     """Who used how many tokens for a line of the journal."""
     kind = entry["kind"]
     if kind == TALK:
         cell = Cell(*entry["cell"])
         for side, speaker in _SIDES.items():
             yield (side, getattr(cell, speaker)), Usage(**entry["usage"][speaker])
-    elif kind == inputs.audit and auditor:
-        yield ("grounding", auditor), Usage(**entry["rating"]["usage"])
-    else:
-        for judge, its in inputs.ratings.items():
-            if its == kind:
-                yield ("judge", judge), Usage(**entry["rating"]["usage"])
+    elif kind in inputs.raters:
+        yield inputs.raters[kind], Usage(**entry["rating"]["usage"])
 
 
 @dataclass
@@ -131,11 +125,10 @@ def spent(recipe: BenchmarkRecipe, inputs: Inputs, journal: Journal) -> float:
     What had no price when it was made is reckoned at today's.
     """
     prices, total = Prices(recipe), 0.0
-    auditor = recipe.auditor.name if recipe.auditor else None
     for entry in journal.entries():
         cost = entry.get("cost")
         if cost is None:
-            cost = sum(prices.cost(*used) or 0.0 for used in usages(entry, inputs, auditor))
+            cost = sum(prices.cost(*used) or 0.0 for used in usages(entry, inputs))
         total += cost
     return total
 
@@ -159,7 +152,7 @@ def _reckoned(
                 mean = measured.get((side, name)) or measured.get((side, ""))
                 size = mean or _to_the_limit(recipe, speaker, sizes[cell.scenario][speaker])
                 parts[side, name].add(*size)
-        for part, kind in _ratings(recipe, inputs):
+        for kind, part in inputs.raters.items():
             if journal is None or not journal.done(kind, cell):
                 samples = recipe.judge_samples if part[0] == "judge" else 1
                 read = _PROMPT_TOKENS + 2 * recipe.rounds * MESSAGE_TOKENS
@@ -172,24 +165,16 @@ def _reckoned(
     return parts
 
 
-def _ratings(recipe: BenchmarkRecipe, inputs: Inputs) -> list[tuple[Part, str]]:
-    found = [(("judge", judge), kind) for judge, kind in inputs.ratings.items()]
-    if recipe.auditor and inputs.audit:
-        found.append((("grounding", recipe.auditor.name), inputs.audit))
-    return found
-
-
 def _measured(
     recipe: BenchmarkRecipe, inputs: Inputs, journal: Journal | None
 ) -> dict[Part, tuple[float, float, float]]:
     """Mean calls and tokens a dialogue: of each part and, under `""`, of each side."""
     counts: Counter[Part] = Counter()
     sums: dict[Part, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    auditor = recipe.auditor.name if recipe.auditor else None
     for entry in journal.entries() if journal else ():
         if not entry["ok"]:
             continue
-        for part, usage in usages(entry, inputs, auditor):
+        for part, usage in usages(entry, inputs):
             own = _SIDES.get(part[0])
             if own is None:
                 calls = len(entry["rating"].get("samples", ())) or 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ class Inputs:
         ratings: Judge to the journal's kind of line for its ratings: it names all that they
             depend on, so that another judge's are not taken for them.
         audit: The same of the LLM that looks for unauthorised concessions; None without one.
+        auditor: Its name.
         record: Fingerprints of scenarios, prompts and checkpoints, for the summary.
         digest: SHA-256 of all that dialogues and scores depend on.
     """
@@ -46,13 +48,22 @@ class Inputs:
     speakers: dict[tuple[str, str], dict[str, Any]]
     ratings: dict[str, str]
     audit: str | None
+    auditor: str | None
     record: dict[str, Any]
     digest: str
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """Every kind of line that a scored dialogue needs."""
-        return (*self.ratings.values(), *([self.audit] if self.audit else []))
+        return tuple(self.raters)
+
+    @cached_property
+    def raters(self) -> dict[str, tuple[str, str]]:
+        """Each of these kinds to whose it is: the field of the recipe, and the name in it."""
+        found = {kind: ("judge", judge) for judge, kind in self.ratings.items()}
+        return found | (
+            {self.audit: ("grounding", self.auditor)} if self.audit and self.auditor else {}
+        )
 
 
 def inputs_of(
@@ -128,6 +139,7 @@ def inputs_of(
         speakers=speakers,
         ratings={name: f"selling:{digest(rating)[:16]}" for name, rating in asked.items()},
         audit=None if audit is None else f"grounding:{digest(audit)[:16]}",
+        auditor=None if recipe.auditor is None else recipe.auditor.name,
         record=record,
         digest=digest(
             [

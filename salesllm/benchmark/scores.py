@@ -67,7 +67,7 @@ def rows_of(
             lines = {TALK: entry} | {
                 kind: line for kind in inputs.kinds if (line := journal.get(kind, cell))
             }
-            row = _facts(cell, scenario, entry) | _costs(lines.values(), recipe, inputs, prices)
+            row = _facts(cell, scenario, entry) | _costs(lines.values(), inputs, prices)
             row |= _scores(recipe, scenario, dialogue, buying.get(cell), lines, inputs)
             yield row, dialogue
 
@@ -104,15 +104,12 @@ def _facts(cell: Cell, scenario: Scenario, entry: Row) -> Row:
     }
 
 
-def _costs(
-    lines: Iterable[Row], recipe: BenchmarkRecipe, inputs: Inputs, prices: Prices
-) -> dict[str, Any]:
+def _costs(lines: Iterable[Row], inputs: Inputs, prices: Prices) -> dict[str, Any]:
     """Tokens and USD by side; a price that is not known makes a side's cost unknown."""
     used: dict[str, Usage] = {}
     cost: dict[str, float | None] = {}
-    auditor = recipe.auditor.name if recipe.auditor else None
     for line in lines:
-        for part, usage in usages(line, inputs, auditor):
+        for part, usage in usages(line, inputs):
             side, price = _SIDE.get(part[0], part[0]), prices.cost(part, usage)
             so_far = cost.get(side, 0.0)
             used[side] = used.get(side, Usage()) + usage

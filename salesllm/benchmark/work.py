@@ -44,7 +44,6 @@ class Work:
         self.recipe, self.scenarios, self.cast = recipe, scenarios, cast
         self.journal, self.inputs, self.purse, self.guard = journal, inputs, purse, guard
         self._prices = Prices(recipe)
-        self._auditor = recipe.auditor.name if recipe.auditor else None
 
     def left(self, cells: Sequence[Cell]) -> list[Cell]:
         """The cells that lack something."""
@@ -140,11 +139,11 @@ class Work:
         return await self._append(kind, cell, ok=not rated.failed, rating=asdict(rated))
 
     async def _audit(self, cell: Cell, dialogue: Dialogue) -> float:
-        kind = self.inputs.audit
-        if kind is None or self._auditor is None or self.journal.done(kind, cell):
+        kind, name = self.inputs.audit, self.inputs.auditor
+        if kind is None or name is None or self.journal.done(kind, cell):
             return 0.0
         auditor = GroundingJudge(
-            self.cast.chat("grounding", self._auditor),
+            self.cast.chat("grounding", name),
             sampling=self.recipe.judge_sampling.settings(),
             attempts=self.recipe.judge_attempts,
             prompts_dir=self.recipe.prompts_dir,
@@ -156,7 +155,7 @@ class Work:
     async def _append(self, kind: str, cell: Cell, *, ok: bool, **content: Any) -> float:
         """Notes it with its cost, which it returns: in USD, 0 where a price is not known."""
         line = {"kind": kind, "cell": cell, **content}
-        costs = [self._prices.cost(*used) for used in usages(line, self.inputs, self._auditor)]
+        costs = [self._prices.cost(*used) for used in usages(line, self.inputs)]
         known = [cost for cost in costs if cost is not None]
         cost = sum(known) if len(known) == len(costs) else None
         await self.journal.record(kind, cell, ok=ok, cost=cost, **content)

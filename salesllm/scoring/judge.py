@@ -208,12 +208,12 @@ def _labelled_score(line: str) -> int | None:
 def _locate(quote: str, turns: Sequence[Turn]) -> Evidence:
     """The quote with the customer's turn that holds it, if one does."""
     quote = html.unescape(quote).strip()
-    wanted = _letters(quote)
+    wanted = letters(quote)
     answers = customers_answers(turns)
-    turn = next((i for i, text in answers if wanted and wanted in _letters(text)), None)
+    turn = next((i for i, text in answers if wanted and wanted in letters(text)), None)
     return Evidence(quote, turn)
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
     """Letters and digits alone: judges mend punctuation, case and width when they quote."""
     return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())

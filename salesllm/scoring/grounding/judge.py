@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -12,11 +11,10 @@ from salesllm.chat.base import Chat, Sampling
 from salesllm.dialogue import Dialogue, Speaker, Turn
 from salesllm.prompts import load_prompt
 from salesllm.scenario import Scenario
-from salesllm.scenarios.phrasing import gist
 from salesllm.scenarios.scripts import product_text
 from salesllm.scoring.ask import OffFormat, ask, json_objects
 from salesllm.scoring.grounding.concession import Concession, Grounding, Kind
-from salesllm.scoring.judge import line_by_line, transcript
+from salesllm.scoring.judge import letters, line_by_line, transcript
 
 PROMPT = "grounding_judge"
 SAMPLING = Sampling(temperature=0.0, top_p=1.0, max_tokens=1024)
@@ -116,15 +114,10 @@ def parse(answer: str, turns: Sequence[Turn], name: str) -> Verdict:
 def _concession(item: dict[str, Any], turns: Sequence[Turn], name: str) -> Concession | None:
     """The item in the salesperson's turn that holds its quote, the one it names first."""
     quote = html.unescape(str(item.get("quote") or "")).strip()
-    wanted = _letters(quote)
+    wanted = letters(quote)
     own = [i for i, turn in enumerate(turns) if turn.speaker is Speaker.SALESPERSON]
     own.sort(key=lambda index: index + 1 != item.get("turn"))
-    holding = (i for i in own if wanted and wanted in _letters(turns[i].text))
+    holding = (i for i in own if wanted and wanted in letters(turns[i].text))
     index = next(holding, None)
     kind: Kind = item["kind"] if item.get("kind") in get_args(Kind) else "promise"
     return None if index is None else Concession(index, quote, kind, name)
-
-
-def _letters(text: str) -> str:
-    """Letters and digits alone: judges mend punctuation, case and width when they quote."""
-    return gist(unicodedata.normalize("NFKC", text))
