@@ -57,13 +57,10 @@ def answer(call: int, last: bool) -> bytes:
     return head.encode() + b"\r\n\r\n" + body
 
 
-class Waiter(asyncio.Protocol):
-    """One connection: a request, a wait, an answer."""
+class Connection(asyncio.Protocol):
+    """One keep-alive connection: requests with a Content-Length, one at a time."""
 
-    calls = 0
-
-    def __init__(self, seconds: float, answers: list[bytes]) -> None:
-        self.seconds, self.answers, self.rest = seconds, answers, b""
+    rest = b""
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -77,7 +74,23 @@ class Waiter(asyncio.Protocol):
             self.rest = data
             return
         self.rest = b""
-        messages = data.count(b'"role":', head) - 1  # besides the script
+        self.asked(data, head + 4)
+
+    def asked(self, data: bytes, body: int) -> None:
+        """A request is whole; its body begins at this place."""
+        raise NotImplementedError
+
+
+class Waiter(Connection):
+    """A request, a wait, an answer."""
+
+    calls = 0
+
+    def __init__(self, seconds: float, answers: list[bytes]) -> None:
+        self.seconds, self.answers = seconds, answers
+
+    def asked(self, data: bytes, body: int) -> None:
+        messages = data.count(b'"role":', body) - 1  # besides the script
         self.loop.call_later(self.seconds, self.respond, self.answers[messages])
 
     def respond(self, response: bytes) -> None:
